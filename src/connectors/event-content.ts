@@ -118,16 +118,26 @@ export function recoveredParts(
   return readDescription(text, toDescriptionStamp(last || operation.item.description), form);
 }
 
-/** Returns the texts that the last write may have been: first or last lines of each part between separators. */
+/**
+ * Returns the texts that the last write may have been: first or last lines of each part between separators. The shortest come first, and all
+ * together have at most {@link MOST_COMPARED} characters: a longer one is mostly users' text.
+ */
 function outerParts(text: string): string[] {
   const blocks: string[][] = [[]];
   for (const line of text.split('\n', MOST_LINES).map((each) => each.trim())) {
     if (line === LINE) blocks.push([]);
     else if (line !== '') blocks.at(-1)!.push(line);
   }
-  return blocks.flatMap((lines) =>
+  const texts = blocks.flatMap((lines) =>
     lines.flatMap((_, index) => [lines.slice(0, index + 1).join('\n'), lines.slice(index).join('\n')]),
   );
+  let compared = 0;
+  return texts
+    .toSorted((one, other) => one.length - other.length)
+    .filter(({ length }) => {
+      compared += length + COMPARISON;
+      return compared <= MOST_COMPARED;
+    });
 }
 
 /** Whether a description contains users' text, or may contain it: then a write without a fetch would lose this text. */

@@ -2,7 +2,7 @@
 export const SETTINGS_EN = {
   'yaml.too-large': 'the file is larger than {size} KiB',
   'yaml.too-large.remedy': 'shorten the file, or split it into several files',
-  'yaml.too-many-tokens': 'the file has more than {count} YAML tokens',
+  'yaml.too-many-tokens': 'the file has more than {count} YAML tokens, including lines and escapes in values',
   'yaml.too-many-tokens.remedy': 'check that the file is YAML; split a long file into several files',
   'yaml.empty': 'the file is empty',
   'yaml.empty.remedy': 'fill the file, or remove it',
@@ -147,7 +147,7 @@ export const SETTINGS_EN = {
   'mapping.value': 'set a string, a number, true or false',
   'mapping.longest': 'use at most {count:character|characters}',
   'mapping.all-templates':
-    'use at most {count:character|characters} in all templates of the mapping together, or divide the properties between two targets',
+    'shorten the templates: use at most {count:character|characters} in all templates of the mapping together, then run "clinic-mirror config check"',
   'mapping.kinds': 'use values of one type only',
   'mapping.one-source': 'set exactly one of from, first, template and value',
   'mapping.fixed-value': 'write the final value, without transforms and values',

@@ -4,7 +4,7 @@ import type { SETTINGS_EN } from './settings-en.ts';
 export const SETTINGS_IT = {
   'yaml.too-large': 'il file supera {size} KiB',
   'yaml.too-large.remedy': 'ridurre il file, o dividerlo in più file',
-  'yaml.too-many-tokens': 'il file contiene più di {count} token YAML',
+  'yaml.too-many-tokens': 'il file contiene più di {count} token YAML, comprese righe e sequenze di escape nei valori',
   'yaml.too-many-tokens.remedy': 'verificare che il file sia YAML; dividere un file lungo in più file',
   'yaml.empty': 'il file è vuoto',
   'yaml.empty.remedy': 'compilare il file, o eliminarlo',
@@ -151,7 +151,7 @@ export const SETTINGS_IT = {
   'mapping.value': 'impostare una stringa, un numero, true o false',
   'mapping.longest': 'usare al massimo {count:carattere|caratteri}',
   'mapping.all-templates':
-    'usare al massimo {count:carattere|caratteri} in tutti i modelli della mappatura, o dividere le proprietà tra due destinazioni',
+    'abbreviare i modelli: usare al massimo {count:carattere|caratteri} in tutti i modelli della mappatura, poi eseguire "clinic-mirror config check"',
   'mapping.kinds': 'usare valori di un solo tipo',
   'mapping.one-source': 'impostare esattamente uno tra from, first, template e value',
   'mapping.fixed-value': 'scrivere il valore finale, senza transforms e values',

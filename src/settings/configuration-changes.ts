@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { CalendarUse, Configuration, TenantConfiguration, TenantOutline } from './configuration.ts';
-import { sortedJson } from './cross-checks.ts';
 import { Secret } from './secret-reference.ts';
 import type { Settings } from './settings-schema.ts';
+import { sortedJson } from './twin-checks.ts';
 import { keysAt, type YamlFile } from './yaml-file.ts';
 
 /** Differences between two configurations, by tenant id. */

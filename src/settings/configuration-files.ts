@@ -37,7 +37,7 @@ import {
 } from './select-tenants.ts';
 import type { Settings } from './settings-schema.ts';
 import { readSettingsAndProfiles, SETTINGS_FILE, type SettingsAndProfiles } from './surroundings.ts';
-import { contentOf, type ListedTenants, type ReadTenant } from './tenants.ts';
+import { contentOf, type ListedTenants } from './tenants.ts';
 
 /** Runs work in slices, so that other work can continue. */
 type InSlices = <Result>(work: Pieces<Result>) => Promise<Result>;
@@ -125,12 +125,12 @@ export class ConfigurationFiles {
     const read = yield* readSome(listed, some);
     if (unchecked.size === 0) read.push(...listed.strays);
     recordStray(read, seen);
-    const faults = this.#options.mode === 'strict' ? everyFault(settingsAndProfiles, read, 'strict') : [];
+    const faults = this.#options.mode === 'strict' ? yield* everyFault(settingsAndProfiles, read, 'strict') : [];
     if (faults.length > 0) throw new ConfigurationError(faults);
     const ran = new Map([...lastRun.tenants].map(([id, checked]) => [id, { checked, files }]));
     const usable = read.map((tenant) => withProfileFaults(tenant, settingsAndProfiles));
     const names = [...unchecked].map((id) => nameAlone(id));
-    const selected = selectTenants(usable, new LastGood(ran, files, settingsAndProfiles), [...rivals, ...names]);
+    const selected = yield* selectTenants(usable, new LastGood(ran, files, settingsAndProfiles), [...rivals, ...names]);
     for (const tenant of usable) rivals.push(tenant.faults.length > 0 ? nameAlone(tenant.id) : claimsOnly(tenant));
     const running = new Map(before);
     for (const { id, checked } of selected.running) running.set(id, { checked, files });
@@ -187,7 +187,7 @@ export class ConfigurationFiles {
    * @returns every fault; a conflict contains the other tenant
    * @throws MirrorError `settings`, code `tenant-unchecked`, while others are not checked yet
    */
-  async faultsOf(tenant: ManagedTenant): Promise<ConfigurationFault[]> {
+  *faultsOf(tenant: ManagedTenant): Pieces<ConfigurationFault[]> {
     const { settingsAndProfiles, running, configuration } = this.#reading;
     const [unchecked] = configuration.unchecked;
     if (unchecked !== undefined) throw uncheckedError(unchecked);
@@ -196,17 +196,12 @@ export class ConfigurationFiles {
       managed: new Map(),
       seen: new SeenFiles(),
     });
-    const steps: ReadTenant[] = [];
-    for (const step of files.readManaged(tenant)) {
-      if (step instanceof Promise) await step;
-      else steps.push(step);
-    }
-    const read = withProfileFaults(steps[0] as ReadTenant, settingsAndProfiles);
+    const read = withProfileFaults(yield* files.readManaged(tenant), settingsAndProfiles);
     const others = [
       ...[...running.values()].map(({ checked: { outline } }) => ({ ...outline, rank: 0 })),
       ...configuration.unusable.map(({ id }) => ({ ...nameAlone(id), rank: 0 })),
     ].filter(({ id }) => id !== tenant.id);
-    return [...read.faults, ...findDoubleTenants([...others, { ...read, rank: 1 }])(read)];
+    return [...read.faults, ...(yield* findDoubleTenants([...others, { ...read, rank: 1 }])(read))];
   }
 
   /** Returns the stamps (names, sizes and times) of all files and secret files, without reading contents. */
@@ -291,7 +286,7 @@ export class ConfigurationFiles {
     const lastGood = new LastGood(before.running, isAround ? null : files, settingsAndProfiles);
     const read = yield* readAll(files);
     recordStray(read, seen);
-    const selected = selectTenants(
+    const selected = yield* selectTenants(
       read.map((tenant) => withProfileFaults(tenant, settingsAndProfiles)),
       lastGood,
     );

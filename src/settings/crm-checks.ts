@@ -9,6 +9,7 @@ import {
   consentOf,
   crmSourceOf,
   DEFAULT_DAYS,
+  hasModestTemplates,
   kindAfter,
   parseTemplate,
   type SourceKind,
@@ -31,7 +32,8 @@ interface CrmPart {
   consents: readonly string[] | null;
 }
 
-type Faults = Generator<ConfigurationFault>;
+/** Undefined for a break. */
+type Faults = Generator<ConfigurationFault | undefined>;
 
 /**
  * Cross-checks of a CRM target: existing fields, allowances of sensitive fields, matching transforms, and the target with the
@@ -43,7 +45,12 @@ export function* checkCrm(target: FilePart, allowed: ConsentNames): Faults {
   if (crm.isMissing || !isStream(stream)) return;
   const consents = allowed.consents(String(target.file.valueAt(['clinic', 'client'])));
   const part = { crm, stream, consents };
-  for (const rule of crm.matching('mapping.*')) yield* checkRule(part, rule);
+  // The schema reports them. Otherwise, each of a hundred thousand fields would be compared with all known ones.
+  if (!hasModestTemplates(crm.at('mapping').value)) return;
+  for (const rule of crm.matching('mapping.*')) {
+    yield* checkRule(part, rule);
+    yield;
+  }
   yield* checkSpelling(crm.at('mapping'));
   yield* checkAllowances(part);
   for (const consent of crm.matching('consents.*')) yield* checkConsent(part, consent, consent.text);
@@ -171,11 +178,12 @@ function sensitiveOf({ stream }: CrmPart): string[] {
 
 /** Salesforce and others treat `Email` and `email` as one property, so the second would overwrite the first. */
 function* checkSpelling(mapping: FilePart): Faults {
-  const { names } = mapping;
-  for (const [index, property] of names.entries()) {
-    const first = names.slice(0, index).find((other) => other.toLowerCase() === property.toLowerCase());
-    if (first === undefined) continue;
-    yield mapping.at(property).fault(...withRemedy('mapping.spelling', { property: first }));
+  const firsts = new Map<string, string>();
+  for (const property of mapping.names) {
+    const folded = property.toLowerCase();
+    const first = firsts.get(folded);
+    if (first === undefined) firsts.set(folded, property);
+    else yield mapping.at(property).fault(...withRemedy('mapping.spelling', { property: first }));
   }
 }
 

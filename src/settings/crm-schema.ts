@@ -238,10 +238,15 @@ const source = z
 /** Rule of a property: a field name, or a value description. */
 const rule = z.union([text.transform((from): z.output<typeof source> => ({ from, transforms: [] })), source]);
 
+/** Whether all templates of a mapping together may be parsed. @param written unchecked content */
+export function hasModestTemplates(written: unknown): boolean {
+  const lengths = Object.values(written ?? {}).map((one) => String(Object(one).template ?? '').length);
+  return lengths.reduce((sum, length) => sum + length, 0) <= MOST_TEMPLATE_CHARACTERS;
+}
+
 /** Checks the templates before they are parsed. */
 function withModestTemplates(written: unknown, context: z.RefinementCtx): unknown {
-  const lengths = Object.values(written ?? {}).map((one) => String(Object(one).template ?? '').length);
-  if (lengths.reduce((sum, length) => sum + length, 0) <= MOST_TEMPLATE_CHARACTERS) return written;
+  if (hasModestTemplates(written)) return written;
   const remedy = issueText(message('mapping.all-templates', { count: MOST_TEMPLATE_CHARACTERS }));
   context.addIssue({ code: 'custom', message: remedy });
   return z.NEVER;

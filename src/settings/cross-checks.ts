@@ -1,4 +1,5 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
+import { atOnce, type Pieces } from '../model/pieces.ts';
 import { valuesOf } from '../model/text-format.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
@@ -9,6 +10,7 @@ import type { ConfigurationFault } from './faults.ts';
 import { checkAddresses } from './outbound-checks.ts';
 import type { Outbound } from './outbound-schema.ts';
 import { CLINIC_CONNECTION, FREE_BY_DEFAULT } from './tenant-schema.ts';
+import { checkDoubleEndpoints, checkDoubleTargets, checkFormerTargets } from './twin-checks.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /*
@@ -62,8 +64,8 @@ export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
   ['oauth', 'oauthClients'],
 ]);
 
-/** Finds the faults of a part. */
-type Check<Names> = (part: FilePart, definedNames: Names) => Iterable<ConfigurationFault>;
+/** Finds the faults of a part; undefined for a break. */
+type Check<Names> = (part: FilePart, definedNames: Names) => Iterable<ConfigurationFault | undefined>;
 /** Checks with patterns for {@link FilePart.matching}. */
 type Checks<Names> = readonly (readonly [pattern: string, check: Check<Names>])[];
 
@@ -137,18 +139,32 @@ function clientOf({ file }: FilePart): string {
 
 /** Checks that the profile of every clinic client exists, and that the ports match their options. */
 export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
-  return faultsOf(SETTINGS_CHECKS, file, profiles);
+  return atOnce(faultsOf(SETTINGS_CHECKS, file, profiles));
 }
 
 /** Checks that names in a tenant file are defined and match. */
-export function checkTenantReferences(file: YamlFile, definedNames: DefinedNames): ConfigurationFault[] {
+export function checkTenantReferences(file: YamlFile, definedNames: DefinedNames): Pieces<ConfigurationFault[]> {
   return faultsOf(TENANT_CHECKS, file, definedNames);
 }
 
-function faultsOf<Names>(checks: Checks<Names>, file: YamlFile, definedNames: Names): ConfigurationFault[] {
-  return checks.flatMap(([pattern, check]) =>
-    [...new FilePart(file).matching(pattern)].flatMap((part) => [...check(part, definedNames)]),
-  );
+/** Parts without a break. A break takes longer than the check of a small part. */
+const PARTS_AT_ONCE = 16;
+
+/** A break follows each fault, because a suggestion compares with many names. */
+function* faultsOf<Names>(checks: Checks<Names>, file: YamlFile, definedNames: Names): Pieces<ConfigurationFault[]> {
+  const faults: ConfigurationFault[] = [];
+  let parts = 0;
+  for (const [pattern, check] of checks) {
+    for (const part of new FilePart(file).matching(pattern)) {
+      for (const fault of check(part, definedNames)) {
+        if (fault !== undefined) faults.push(fault);
+        yield;
+      }
+      parts += 1;
+      if (parts % PARTS_AT_ONCE === 0) yield;
+    }
+  }
+  return faults;
 }
 
 /** A public URL requires the public port. */
@@ -209,20 +225,6 @@ function* checkLogin(connection: FilePart, { vendorClients }: DefinedNames): Gen
 function* checkReminderLinks(links: FilePart, { publicUrl }: DefinedNames): Generator<ConfigurationFault> {
   if (links.isMissing || isForOthers(String(publicUrl))) return;
   yield links.fault(...withRemedy('settings.reminder-links'));
-}
-
-/** A receiver under two names would get each document twice, with two ids. */
-function* checkDoubleEndpoints(endpoints: FilePart): Generator<ConfigurationFault> {
-  const { names } = endpoints;
-  const isSame = (one: FilePart, other: FilePart) =>
-    !one.at('url').isMissing &&
-    one.at('url').value === other.at('url').value &&
-    other.at('events').list.some((event) => one.at('events').list.includes(event));
-  for (const [index, name] of names.entries()) {
-    const first = names.slice(0, index).find((other) => isSame(endpoints.at(name), endpoints.at(other)));
-    if (first === undefined) continue;
-    yield endpoints.at(name).fault(...withRemedy('settings.endpoint-twice', { first }));
-  }
 }
 
 const OF_CALENDARS = [
@@ -326,57 +328,4 @@ function* checkPresets(target: FilePart, { connectors }: DefinedNames): Generato
     const unsupported = message('settings.unsupported', { connector: name });
     for (const part of parts) if (!part.isMissing) yield part.fault(unsupported, remedy);
   }
-}
-
-/** State and owner tag of a target name belong to one target only. */
-function* checkFormerTargets(targets: FilePart): Generator<ConfigurationFault> {
-  const { names } = targets;
-  const formerOf = (name: string) => targets.at(name, 'formerly');
-  for (const [index, name] of names.entries()) {
-    const former = formerOf(name).text;
-    if (former === null || former === name) continue;
-    const first = names.includes(former)
-      ? former
-      : names.slice(0, index).find((other) => formerOf(other).text === former);
-    if (first === undefined) continue;
-    const code = first === former ? 'settings.target-exists' : 'settings.target-renamed';
-    yield formerOf(name).fault(message(code, { name: first }), message('settings.target-formerly.remedy'));
-  }
-}
-
-/** Two targets with an equal calendar and agenda would show each appointment twice. */
-function* checkDoubleTargets(targets: FilePart): Generator<ConfigurationFault> {
-  const { names } = targets;
-  for (const [index, name] of names.entries()) {
-    const target = targets.at(name);
-    const first = names.slice(0, index).find((other) => isSameUse(target, targets.at(other)));
-    if (first === undefined) continue;
-    const code = target.at('crm').isMissing ? 'settings.calendar-twice' : 'settings.records-twice';
-    yield target.fault(...withRemedy(code, { name: first }));
-  }
-}
-
-function isSameUse(one: FilePart, other: FilePart): boolean {
-  const parts = ['connector', 'connection', 'settings'];
-  if (!parts.every((part) => sortedJson(one.at(part).value) === sortedJson(other.at(part).value))) return false;
-  const [agendas, otherAgendas] = [one.at('agendas').value, other.at('agendas').value];
-  if (one.at('crm').isMissing || other.at('crm').isMissing) {
-    return parts.every((part) => !one.at(part).isMissing) && doOverlap(agendas, otherAgendas);
-  }
-  const [stream, otherStream] = [one, other].map((target) => target.at('crm', 'stream').value ?? 'patients');
-  if (stream !== otherStream) return false;
-  return stream !== 'appointments' || doOverlap(agendas ?? 'all', otherAgendas ?? 'all');
-}
-
-function doOverlap(one: unknown, other: unknown): boolean {
-  if (one === 'all' || other === 'all') return true;
-  return Array.isArray(one) && Array.isArray(other) && one.some((id) => other.includes(id));
-}
-
-/** Serialises to JSON with sorted keys. */
-export function sortedJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
-    return Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }

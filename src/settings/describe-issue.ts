@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import { message, type Text, textOfIssue, withRemedy } from '../messages/message.ts';
+import { atOnce, type Pieces } from '../model/pieces.ts';
 import { didYouMean } from '../model/text.ts';
 import { allowedKeys } from './common-schemas.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
-import { keysAt, type ValuePath, valueAt, type YamlFile } from './yaml-file.ts';
+import { keysAt, valueAt, type YamlFile } from './yaml-file.ts';
+import type { ValuePath } from './yaml-parser.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -18,19 +20,34 @@ const LONGEST_SHOWN = 60;
  * not used.
  * @returns the typed value; or every fault with its line, and the file with corrected keys for further checks
  */
-export function checkFile<Output>(
+export function checkFile<Output>(file: YamlFile, schema: z.ZodType<Output>): CheckedPart<Output> {
+  return atOnce(checkInPieces(file, schema));
+}
+
+/** The typed value of a file's part; or its faults, and the file with corrected keys. */
+type CheckedPart<Output> = { value: Output } | { faults: ConfigurationFault[]; meant: YamlFile };
+
+/** Checks the part at a path like {@link checkFile}, with a break after each fault: a suggestion compares with many names. */
+export function* checkInPieces<Output>(
   file: YamlFile,
   schema: z.ZodType<Output>,
   at: ValuePath = [],
-): { value: Output } | { faults: ConfigurationFault[]; meant: YamlFile } {
+): Pieces<CheckedPart<Output>> {
   const result = schema.safeParse(file.valueAt(at) ?? {}, { error: allowedKeys });
+  yield;
   if (result.success) return { value: result.data };
   const slips: Slip[] = [];
-  const faults = result.error.issues.flatMap((issue) => describeIssue(file, issue, at, slips));
+  const faults: ConfigurationFault[] = [];
+  for (const issue of result.error.issues) {
+    for (const fault of describeIssue(file, issue, at, slips)) {
+      faults.push(fault);
+      yield;
+    }
+  }
   if (slips.length === 0) return { faults, meant: file };
   // A second check of the corrected file shows only independent faults. Each round has fewer unknown keys.
   const meant = withoutSlips(file, slips);
-  const rest = checkFile(meant, schema, at);
+  const rest = yield* checkInPieces(meant, schema, at);
   const ofSlips = slips.map(({ fault }) => fault);
   return 'value' in rest ? { faults: ofSlips, meant } : { ...rest, faults: [...ofSlips, ...rest.faults] };
 }
@@ -51,13 +68,10 @@ function withoutSlips(file: YamlFile, slips: readonly Slip[]): YamlFile {
     around[meant] = around[written];
     delete around[written];
   }
+  const nameOf = (path: ValuePath) => JSON.stringify(path.map(String));
+  const writtenAs = new Map(slips.map(({ parent, meant, written }) => [nameOf([...parent, meant]), written]));
   const asWritten = (path: ValuePath) =>
-    path.map((key, depth) => {
-      const slip = slips.find(({ parent, meant }) => {
-        return meant === key && parent.length === depth && parent.every((part, index) => part === path[index]);
-      });
-      return slip?.written ?? key;
-    });
+    path.map((key, depth) => writtenAs.get(nameOf(path.slice(0, depth + 1))) ?? key);
   return {
     name: file.name,
     value,
@@ -67,22 +81,28 @@ function withoutSlips(file: YamlFile, slips: readonly Slip[]): YamlFile {
 }
 
 /** @param slips receives misspelled keys */
-function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath, slips: Slip[]): ConfigurationFault[] {
+function* describeIssue(
+  file: YamlFile,
+  issue: Issue,
+  parent: ValuePath,
+  slips: Slip[],
+): Generator<ConfigurationFault, void> {
   const path = [...parent, ...issue.path];
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => unknownKey(file, path, key, { allowed: issue.message, slips }));
+  if (issue.code === 'unrecognized_keys') {
+    for (const key of issue.keys) yield unknownKey(file, path, key, { allowed: issue.message, slips });
+    return;
+  }
   if (issue.code === 'invalid_key') {
     const [refused, another] = withRemedy('settings.key-refused');
     const remedy = issue.issues.find((inner) => inner.message !== '')?.message;
-    return [faultAt(file, path, refused, remedy === undefined ? another : textOfIssue(remedy))];
+    return yield faultAt(file, path, refused, remedy === undefined ? another : textOfIssue(remedy));
   }
   const value = file.valueAt(path);
-  if (issue.code === 'invalid_union' && value !== undefined) {
-    const inner = relevantIssues(issue);
-    if (inner.length > 0) return inner.flatMap((one) => describeIssue(file, one, path, slips));
-  }
+  const inner = issue.code === 'invalid_union' && value !== undefined ? relevantIssues(issue) : [];
+  for (const one of inner) yield* describeIssue(file, one, path, slips);
+  if (inner.length > 0) return;
   const remedy = issue.message === '' ? remedyOf(issue, value) : textOfIssue(issue.message);
-  return [faultAt(file, path, faultOf(issue) ?? found(path, value), remedy)];
+  yield faultAt(file, path, faultOf(issue) ?? found(path, value), remedy);
 }
 
 /**

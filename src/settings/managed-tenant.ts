@@ -1,8 +1,9 @@
 import { isScalar, parseDocument, visit } from 'yaml';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
+import type { Pieces } from '../model/pieces.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
-import { readYaml, type YamlRead } from './yaml-file.ts';
+import { readYamlInPieces, type YamlRead } from './yaml-file.ts';
 
 /** Content of a managed tenant. */
 export interface ManagedContent {
@@ -44,8 +45,8 @@ export function managedName(tenant: string): string {
   return `${NAMED}${tenant}`;
 }
 
-/** Parses the document like a file. Faults contain nothing of its text. */
-export function readManaged(tenant: ManagedTenant): YamlRead {
+/** Parses the document like a file, with breaks. Faults contain nothing of its text. */
+export function* readManaged(tenant: ManagedTenant): Pieces<YamlRead> {
   const name = managedName(tenant.id);
   let yaml: string;
   try {
@@ -53,7 +54,7 @@ export function readManaged(tenant: ManagedTenant): YamlRead {
   } catch (error) {
     return { faults: [unopened(name, error)] };
   }
-  return readYaml(name, Buffer.from(yaml));
+  return yield* readYamlInPieces(name, Buffer.from(yaml));
 }
 
 /**

@@ -99,10 +99,8 @@ export function* readAll(files: TenantFiles, only?: string): Pieces<ReadTenant[]
 export function* readSome(listed: ListedTenants, ids: readonly string[]): Pieces<ReadTenant[]> {
   const read: ReadTenant[] = [];
   for (const id of ids) {
-    for (const tenant of listed.read(id)) {
-      read.push(tenant);
-      yield;
-    }
+    read.push(...(yield* listed.read(id)));
+    yield;
   }
   return read;
 }
@@ -110,7 +108,7 @@ export function* readSome(listed: ListedTenants, ids: readonly string[]): Pieces
 /** Collects all faults: faults of settings stop the start of a daemon at once, other processes report the faults of all files. */
 export function* whyUnusable(options: LoadOptions, begun: Begun): Pieces<ConfigurationError> {
   const read = options.use === 'daemon' ? [] : yield* readAll(openFiles(options, begun), options.only);
-  return new ConfigurationError(everyFault(begun.settingsAndProfiles, read, options.mode));
+  return new ConfigurationError(yield* everyFault(begun.settingsAndProfiles, read, options.mode));
 }
 
 /** Returns a tenant that claims only its name, for which its stored state is reserved. */

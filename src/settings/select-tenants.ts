@@ -1,10 +1,11 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
+import type { Pieces } from '../model/pieces.ts';
 import type { InvalidTenant, RefusedChange } from './configuration.ts';
 import { faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { profileFaults, type SettingsAndProfiles } from './surroundings.ts';
-import { type CheckedTenant, NO_CLINIC, type ReadTenant, type TenantFiles } from './tenants.ts';
-import type { ValuePath } from './yaml-file.ts';
+import { type CheckedTenant, NO_CLINIC, type ReadTenant, type TenantFiles, withFaults } from './tenants.ts';
+import type { ValuePath } from './yaml-parser.ts';
 
 /** Content of a running tenant, and its files with their secrets at that time. */
 export interface Running {
@@ -69,7 +70,7 @@ export class LastGood {
   #check(checked: CheckedTenant): ReadTenant {
     if (this.#files !== null) return withProfileFaults(this.#files.checkAgain(checked), this.#settingsAndProfiles);
     const { id, clinic, formerly } = checked.outline;
-    return { id, fileName: '', yaml: () => ({ faults: [] }), clinic, formerly, faults: [], checked };
+    return { id, fileName: '', yaml: () => withFaults([]), clinic, formerly, faults: [], checked };
   }
 }
 
@@ -78,11 +79,11 @@ export class LastGood {
  * does not run. A claim on another tenant's clinic or name is also a fault; the current owner keeps the clinic or name.
  * @param unread rivals with unread files
  */
-export function selectTenants(
+export function* selectTenants(
   read: readonly ReadTenant[],
   lastGood: LastGood,
   unread: readonly Rival[] = [],
-): SelectedTenants {
+): Pieces<SelectedTenants> {
   const faulty = new Map<string, readonly ConfigurationFault[]>();
   for (const { id, faults } of read) if (faults.length > 0) faulty.set(id, faults);
   for (;;) {
@@ -97,10 +98,11 @@ export function selectTenants(
       // Tenants that do not run still claim their names, because stored state waits under the names.
       ...unusable.map((tenant) => ({ ...tenant, clinic: NO_CLINIC, formerly: undefined, rank: 2 })),
     ]);
-    const doubles = running.flatMap((tenant): [string, ConfigurationFault[]][] => {
-      const faults = faulty.has(tenant.id) ? [] : doublesOf(tenant);
-      return faults.length === 0 ? [] : [[tenant.id, faults]];
-    });
+    const doubles: [string, ConfigurationFault[]][] = [];
+    for (const tenant of running) {
+      const faults = faulty.has(tenant.id) ? [] : yield* doublesOf(tenant);
+      if (faults.length > 0) doubles.push([tenant.id, faults]);
+    }
     if (doubles.length === 0) {
       const [goOn, stay] = [true, false].map((runs) =>
         [...faulty].filter(([id]) => (lastGood.of(id) !== null) === runs),
@@ -117,19 +119,16 @@ export function selectTenants(
 }
 
 /** Returns every fault of every file. With `set-aside`, a tenant with faults is no rival of others. */
-export function everyFault(
+export function* everyFault(
   { settings, profiles }: SettingsAndProfiles,
   read: readonly ReadTenant[],
   mode: 'strict' | 'set-aside',
-): ConfigurationFault[] {
+): Pieces<ConfigurationFault[]> {
   const rivals = mode === 'strict' ? read : read.filter((tenant) => tenant.faults.length === 0);
   const doublesOf = findDoubleTenants(rivals.map((tenant) => ({ ...tenant, rank: 0 })));
-  return [
-    ...settings.faults,
-    ...[...profiles.broken.values()].flat(),
-    ...profiles.strayFaults,
-    ...read.flatMap((tenant) => [...tenant.faults, ...doublesOf(tenant)]),
-  ];
+  const faults = [...settings.faults, ...[...profiles.broken.values()].flat(), ...profiles.strayFaults];
+  for (const tenant of read) faults.push(...tenant.faults, ...(yield* doublesOf(tenant)));
+  return faults;
 }
 
 /** Adds the faults of a tenant's profile. */
@@ -167,7 +166,7 @@ type Precedence = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
  */
 export function findDoubleTenants(
   rivals: readonly Rival[],
-): (tenant: Claimant & Pick<ReadTenant, 'yaml'>) => ConfigurationFault[] {
+): (tenant: Claimant & Pick<ReadTenant, 'yaml'>) => Pieces<ConfigurationFault[]> {
   const firsts = new Map<string, Precedence>();
   for (const rival of rivals) {
     for (const { what, by } of claimsOf(rival)) {
@@ -177,7 +176,7 @@ export function findDoubleTenants(
     }
   }
   const ranks = new Map(rivals.map(({ id, rank }) => [id, rank]));
-  return (tenant) => {
+  return function* (tenant) {
     const lost = claimsOf(tenant).flatMap((claim) => {
       const first = firsts.get(claim.what);
       if (first === undefined || first.id === tenant.id) return [];
@@ -185,12 +184,14 @@ export function findDoubleTenants(
       return isAhead(precedence, first) ? [] : [conflictOf(claim, first.id, tenant)];
     });
     if (lost.length === 0) return [];
-    const read = tenant.yaml();
+    const read = yield* tenant.yaml();
     if ('faults' in read) return read.faults;
+    const { lineOf } = read;
+    const file = { ...read.file, lineOf };
     // Reported once for a target that shares several agendas.
     const distinct = new Map(lost.map((each) => [`${each.at.join('.')} ${each.other}`, each]));
     return [...distinct.values()].map(({ at, text, remedy, other }) => ({
-      ...faultAt(read.file, at, text, remedy),
+      ...faultAt(file, at, text, remedy),
       other,
     }));
   };

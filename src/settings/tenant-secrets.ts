@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { message, withRemedy } from '../messages/message.ts';
+import type { Pieces } from '../model/pieces.ts';
 import type { ManagedTenant } from './managed-tenant.ts';
 import {
   type FoundSecret,
@@ -25,6 +26,8 @@ export interface TenantSecrets extends SecretSchemas {
    * @param managed a managed tenant with its stored secrets; none for a file
    */
   as<Result>(tenant: string, work: () => Result, managed?: ManagedTenant | null): Result;
+  /** Runs each piece like `as`: between two pieces, no secret is accessible. */
+  inPieces<Result>(tenant: string, work: Pieces<Result>, managed?: ManagedTenant | null): Pieces<Result>;
 }
 
 /** Returns the environment variable for a tenant's secret, such as `TENANT_STUDIO_ROSSI__DAV_PASSWORD` for `studio-rossi`. */
@@ -62,15 +65,23 @@ export function tenantSecrets(
     },
     sealed: (name) => sealedSecret(whoAsks().managed, name),
   });
+  const as: TenantSecrets['as'] = (tenant, work, managed = null) => {
+    const before = asking;
+    asking = { tenant, managed };
+    try {
+      return work();
+    } finally {
+      asking = before;
+    }
+  };
   return {
     ...schemas,
-    as(tenant, work, managed = null) {
-      const before = asking;
-      asking = { tenant, managed };
-      try {
-        return work();
-      } finally {
-        asking = before;
+    as,
+    *inPieces(tenant, work, managed) {
+      for (;;) {
+        const step = as(tenant, () => work.next(), managed);
+        if (step.done === true) return step.value;
+        yield step.value;
       }
     },
   };

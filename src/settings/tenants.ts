@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { withRemedy } from '../messages/message.ts';
+import { atOnce, type Pieces } from '../model/pieces.ts';
 import {
   type CalendarUse,
   deepFreeze,
@@ -12,7 +13,7 @@ import {
 } from './configuration.ts';
 import { calendarUses, configurationHashes, outlineOf } from './configuration-changes.ts';
 import { checkTenantReferences, type DefinedNames } from './cross-checks.ts';
-import { checkFile } from './describe-issue.ts';
+import { checkInPieces } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
 import { listYamlFiles, type NamedFile, type SeenFiles } from './list-files.ts';
 import { type ManagedTenant, type ManagedTenants, managedName, readManaged } from './managed-tenant.ts';
@@ -21,7 +22,7 @@ import { referencesIn, type SecretReference } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
-import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile, type YamlRead } from './yaml-file.ts';
+import { fileOf, keysAt, readBytes, readYamlInPieces, type YamlFile, type YamlRead } from './yaml-file.ts';
 
 /** A valid tenant file, or document of a managed tenant, with its results. */
 export interface CheckedTenant {
@@ -42,7 +43,7 @@ export interface ReadTenant {
   /** Name in faults. */
   fileName: string;
   /** Parses the source to locate faults. */
-  yaml(): YamlRead;
+  yaml(): Pieces<YamlRead>;
   /** As written; missing parts are undefined. */
   clinic: { client: unknown; tenantId: unknown; calendars: readonly CalendarUse[] };
   formerly: unknown;
@@ -72,7 +73,7 @@ export interface TenantParts {
 export interface TenantFiles {
   /** Lists the tenants. @param only a single tenant to list */
   list(only?: string): ListedTenants;
-  readManaged(tenant: ManagedTenant): Iterable<ReadTenant>;
+  readManaged(tenant: ManagedTenant): Pieces<ReadTenant>;
   /** Checks earlier valid content under other settings and profiles. */
   checkAgain(checked: CheckedTenant): ReadTenant;
   /** Returns the complete configuration of a valid tenant with the settings' defaults. */
@@ -83,7 +84,8 @@ export interface TenantFiles {
 export interface ListedTenants {
   /** Sorted. */
   ids: readonly string[];
-  read(id: string): Iterable<ReadTenant>;
+  /** Returns the tenant; and a file that a managed tenant replaces. */
+  read(id: string): Pieces<ReadTenant[]>;
   /** Faults of files that configure no tenant. */
   strays: readonly ReadTenant[];
 }
@@ -117,7 +119,7 @@ interface Found extends Pick<CheckedTenant, 'digest' | 'json' | 'managed'> {
 
 /** An unparsed source of a tenant. */
 interface Source extends Pick<Found, 'digest' | 'managed'> {
-  yaml(): YamlRead;
+  yaml(): Pieces<YamlRead>;
 }
 
 /** Dependencies of document checks. */
@@ -146,7 +148,7 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
   const nameOf = ({ managed: document, outline: { id } }: CheckedTenant) =>
     document === null ? join(folder, `${id}.yaml`) : managedName(id);
 
-  function readManagedTenant(document: ManagedTenant): Iterable<ReadTenant> {
+  function readManagedTenant(document: ManagedTenant): Pieces<ReadTenant> {
     const { id, revision } = document;
     const source = { digest: revision, managed: document, yaml: () => readManaged(document) };
     return readSource(checking, { id, fileName: managedName(id) }, source);
@@ -161,9 +163,11 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
         ids: only !== undefined && ids.has(only) ? [only] : [...ids].toSorted(),
         *read(id) {
           const [document, named] = [managed.get(id), files.get(id)];
-          if (document !== undefined) yield* readManagedTenant(document);
-          else if (named !== undefined) yield* readFile(checking, named);
-          if (document !== undefined && named !== undefined) yield stray(outdone(named));
+          const read: ReadTenant[] = [];
+          if (document !== undefined) read.push(yield* readManagedTenant(document));
+          else if (named !== undefined) read.push(yield* readFile(checking, named));
+          if (document !== undefined && named !== undefined) read.push(stray(outdone(named)));
+          return read;
         },
         strays: listed.faults.map(stray),
       };
@@ -172,8 +176,10 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
     checkAgain(checked) {
       const { digest, managed: document, outline } = checked;
       const found = { id: outline.id, digest, managed: document, json: contentOf(checked) };
-      const again = check(checking, found, nameOf(checked));
       // The lines of the file possibly changed.
+      const again = atOnce(
+        check(checking, found, { name: nameOf(checked), lineOf: () => 0, yaml: () => withFaults([]) }),
+      );
       return { ...again, faults: again.faults.map((fault) => ({ ...fault, line: null })) };
     },
     open(checked) {
@@ -181,7 +187,7 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
       const { id } = checked.outline;
       const json = contentOf(checked);
       const file = fileOf(nameOf(checked), JSON.parse(json), () => json);
-      const opened = secrets.as(id, () => checkTenant(file, schemas(), definedNames), checked.managed);
+      const opened = secrets.as(id, () => atOnce(checkTenant(file, schemas(), definedNames)), checked.managed);
       if (opened.faults.length > 0) throw new ConfigurationError(opened.faults);
       return deepFreeze(buildTenant(id, opened, usable.settings, definedNames));
     },
@@ -194,19 +200,19 @@ export function contentOf({ json, managed }: CheckedTenant): string {
 }
 
 /** Skips file and secrets while their stamps are unchanged. */
-function* readFile(checking: Checking, named: NamedFile): Generator<ReadTenant, void> {
+function* readFile(checking: Checking, named: NamedFile): Pieces<ReadTenant> {
   const { seen, earlier, refused, dir } = checking;
   const { id, fileName } = named;
   const checked = earlier.get(id);
   const isSame = seen.isAsBefore(fileName) && !refused.has(id);
   if (isSame && checked?.managed === null && areSecretFilesAsBefore(checked, seen, dir)) {
-    return yield asChecked(named, checked);
+    return asChecked(named, checked);
   }
   const read = readBytes(fileName);
-  if ('faults' in read) return yield withoutFile(id, fileName, read.faults);
+  if ('faults' in read) return withoutFile(id, fileName, read.faults);
   const { bytes } = read;
-  const source = { digest: hash('sha256', bytes), managed: null, yaml: () => readYaml(fileName, bytes) };
-  yield* readSource(checking, named, source);
+  const source = { digest: hash('sha256', bytes), managed: null, yaml: () => readYamlInPieces(fileName, bytes) };
+  return yield* readSource(checking, named, source);
 }
 
 /** Checks all secret files, so that this read records every stamp. */
@@ -215,15 +221,17 @@ function areSecretFilesAsBefore({ secrets }: CheckedTenant, seen: SeenFiles, dir
   return files.filter((file) => !seen.isAsBefore(file)).length === 0;
 }
 
-function* readSource(checking: Checking, named: NamedFile, source: Source): Generator<ReadTenant, void> {
+function* readSource(checking: Checking, named: NamedFile, source: Source): Pieces<ReadTenant> {
   const { id, fileName } = named;
   const { digest, managed } = source;
   const earlier = checking.earlier.get(id);
-  if (earlier?.digest === digest && areSecretsAsBefore(checking, earlier)) return yield asChecked(named, earlier);
-  const parsed = source.yaml();
-  if ('faults' in parsed) return yield withoutFile(id, fileName, parsed.faults);
+  if (earlier?.digest === digest && areSecretsAsBefore(checking, earlier)) return asChecked(named, earlier);
+  const parsed = yield* source.yaml();
+  if ('faults' in parsed) return withoutFile(id, fileName, parsed.faults);
   const json = JSON.stringify(parsed.file.value);
-  yield check(checking, { id, digest, json, managed }, fileName, parsed.file.lineOf);
+  yield;
+  const { lineOf } = parsed;
+  return yield* check(checking, { id, digest, json, managed }, { name: fileName, lineOf, yaml: source.yaml });
 }
 
 function areSecretsAsBefore({ secrets }: Checking, { outline, secrets: before, managed }: CheckedTenant): boolean {
@@ -231,19 +239,22 @@ function areSecretsAsBefore({ secrets }: Checking, { outline, secrets: before, m
   return secrets.as(outline.id, isAsBefore, managed);
 }
 
+/** Where the text of a tenant is. */
+interface Origin extends Pick<YamlFile, 'name' | 'lineOf'>, Pick<Source, 'yaml'> {}
+
 /** The check and a later opening use equal content. */
-function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile['lineOf']): ReadTenant {
+function* check(checking: Checking, found: Found, { name, lineOf, yaml }: Origin): Pieces<ReadTenant> {
   const { secrets, schemas, definedNames } = checking;
   const { id, json, managed } = found;
-  const plain = fileOf(name, JSON.parse(json), () => json);
-  const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
-  const checked = secrets.as(id, () => checkTenant(file, schemas(), definedNames), managed);
-  const faults = [...checked.faults, ...checkTenantReferences(checked.meant, definedNames)];
+  const file = { ...fileOf(name, JSON.parse(json), () => json), lineOf };
+  const made = schemas();
+  yield;
+  const checked = yield* secrets.inPieces(id, checkTenant(file, made, definedNames), managed);
+  const faults = [...checked.faults, ...(yield* checkTenantReferences(checked.meant, definedNames))];
   const of = (part: string) => file.valueAt(['clinic', part]);
   const clinic = { client: of('client'), tenantId: of('tenantId'), calendars: calendarUses(file) };
   const tenant =
     faults.length > 0 ? null : checkedTenant(checking, found, file, { checked, calendars: clinic.calendars });
-  const yaml = () => ({ file });
   return { id, fileName: name, yaml, clinic, formerly: file.valueAt(['formerly']), faults, checked: tenant };
 }
 
@@ -278,19 +289,31 @@ function outdone({ id, fileName }: NamedFile): ConfigurationFault {
 function asChecked({ id, fileName }: NamedFile, checked: CheckedTenant): ReadTenant {
   const { managed, outline } = checked;
   const { clinic, formerly } = outline;
-  const yaml = () => (managed === null ? readYamlFile(fileName) : readManaged(managed));
+  const yaml = () => (managed === null ? readAgain(fileName) : readManaged(managed));
   return { id, fileName, yaml, clinic, formerly, faults: [], checked };
 }
 
-function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
-  return { id, fileName, yaml: () => ({ faults }), clinic: NO_CLINIC, formerly: undefined, faults, checked: null };
+function* readAgain(fileName: string): Pieces<YamlRead> {
+  const read = readBytes(fileName);
+  return 'faults' in read ? read : yield* readYamlInPieces(fileName, read.bytes);
 }
 
-function checkTenant(file: YamlFile, schemas: Schemas, names: DefinedNames): CheckedFile {
-  const checked = checkFile(file, schemas.tenant);
+function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
+  const yaml = () => withFaults(faults);
+  return { id, fileName, yaml, clinic: NO_CLINIC, formerly: undefined, faults, checked: null };
+}
+
+/** Stands for the parsing of a tenant with known faults. */
+// biome-ignore lint/correctness/useYield: nothing is parsed
+export function* withFaults(faults: ConfigurationFault[]): Pieces<YamlRead> {
+  return { faults };
+}
+
+function* checkTenant(file: YamlFile, schemas: Schemas, names: DefinedNames): Pieces<CheckedFile> {
+  const checked = yield* checkInPieces(file, schemas.tenant);
   const meant = 'meant' in checked ? checked.meant : file;
-  const vendor = readVendorSettings(meant, names);
-  const channels = readChannelSettings(meant, schemas);
+  const vendor = yield* readVendorSettings(meant, names);
+  const channels = yield* readChannelSettings(meant, schemas);
   const ownFaults = 'faults' in checked ? checked.faults : [];
   return {
     value: 'value' in checked ? checked.value : null,
@@ -301,14 +324,20 @@ function checkTenant(file: YamlFile, schemas: Schemas, names: DefinedNames): Che
   };
 }
 
+/** Settings by the name of their target or channel. */
+interface CheckedSettings {
+  settings: Map<string, unknown>;
+  faults: ConfigurationFault[];
+}
+
 /** Checks each target's settings by its connector; skips unknown connectors. */
-function readVendorSettings(file: YamlFile, names: DefinedNames) {
+function* readVendorSettings(file: YamlFile, names: DefinedNames): Pieces<CheckedSettings> {
   const settings = new Map<string, unknown>();
   const faults: ConfigurationFault[] = [];
   for (const id of keysAt(file, ['targets'])) {
     const connector = names.connectors.get(String(file.valueAt(['targets', id, 'connector'])));
     if (connector === undefined) continue;
-    const checked = checkFile(file, connector.settingsSchema, ['targets', id, 'settings']);
+    const checked = yield* checkInPieces(file, connector.settingsSchema, ['targets', id, 'settings']);
     if ('faults' in checked) faults.push(...checked.faults);
     else settings.set(id, checked.value);
   }
@@ -316,14 +345,14 @@ function readVendorSettings(file: YamlFile, names: DefinedNames) {
 }
 
 /** Checks each reminder channel's settings by its module; skips unknown kinds. */
-function readChannelSettings(file: YamlFile, schemas: Schemas) {
+function* readChannelSettings(file: YamlFile, schemas: Schemas): Pieces<CheckedSettings> {
   const settings = new Map<string, unknown>();
   const faults: ConfigurationFault[] = [];
   for (const id of keysAt(file, ['reminders', 'channels'])) {
     const at = ['reminders', 'channels', id];
     const schema = schemas.channels.get(String(file.valueAt([...at, 'kind'])));
     if (schema === undefined) continue;
-    const checked = checkFile(file, schema, [...at, 'settings']);
+    const checked = yield* checkInPieces(file, schema, [...at, 'settings']);
     if ('faults' in checked) faults.push(...checked.faults);
     else settings.set(id, checked.value);
   }

@@ -1,23 +1,9 @@
 import { readFileSync } from 'node:fs';
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  parseDocument,
-  type YAMLError,
-} from 'yaml';
+import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type YAMLError } from 'yaml';
 import { type Code, message, withRemedy } from '../messages/message.ts';
-import { withoutStacks } from '../model/errors.ts';
+import { atOnce, type Pieces } from '../model/pieces.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
-
-/** Path of a value: mapping keys and list indexes. */
-export type ValuePath = readonly PropertyKey[];
+import { type ParsedYaml, parseYaml, type ValuePath } from './yaml-parser.ts';
 
 /** A readable YAML file. */
 export interface YamlFile {
@@ -32,13 +18,19 @@ export interface YamlFile {
 }
 
 /** A readable file, or its faults. */
-export type YamlRead = { file: YamlFile } | { faults: ConfigurationFault[] };
+export type YamlRead = FoundFile | { faults: ConfigurationFault[] };
+
+interface FoundFile {
+  file: YamlFile;
+  /** Like the file's method, without another parsing. It keeps the document in memory, and serves checks after the reading. */
+  lineOf: YamlFile['lineOf'];
+}
 
 /** Limits of one file. */
 export const FILE_LIMITS = {
   /** One file must not block all others; a file of a hundred targets has a tenth of this size. */
   bytes: 512 * 1_024,
-  /** Grammar tokens. Each can take the library two microseconds. A file of a hundred targets has 9,000. */
+  /** Grammar tokens, and lines and escapes in scalars: each can take two microseconds. A file of a hundred targets has 9,000. */
   tokens: 20_000,
   /** More aliases are treated as an attack on memory: each can stand for all previous content. */
   aliases: 100,
@@ -71,16 +63,20 @@ export function readBytes(fileName: string): { bytes: Buffer } | { faults: Confi
 
 /** Parses bytes like {@link readYamlFile}. */
 export function readYaml(fileName: string, bytes: Buffer): YamlRead {
+  return atOnce(readYamlInPieces(fileName, bytes));
+}
+
+/** Parses bytes like {@link readYaml}, with breaks. */
+export function* readYamlInPieces(fileName: string, bytes: Buffer): Pieces<YamlRead> {
   if (bytes.length > FILE_LIMITS.bytes) {
     return { faults: [faultIn(fileName, ...withRemedy('yaml.too-large', { size: FILE_LIMITS.bytes / 1024 }))] };
   }
   const text = bytes.toString('utf8');
-  // A character is at most four tokens.
-  if (text.length > FILE_LIMITS.tokens / 4 && hasMoreTokens(text, FILE_LIMITS.tokens)) {
+  const parsed = yield* parseNested(text);
+  if (parsed === null) {
     return { faults: [faultIn(fileName, ...withRemedy('yaml.too-many-tokens', { count: FILE_LIMITS.tokens }))] };
   }
-  const parsed = parseNested(text);
-  if (parsed === null) return { faults: [tooDeep(fileName)] };
+  if (parsed === 'too deep') return { faults: [tooDeep(fileName)] };
   const { document, lines } = parsed;
   const problem = firstProblem(document, lines);
   if (problem !== null) return { faults: [yamlFault(fileName, problem, lines, openedBefore(document, problem))] };
@@ -88,77 +84,54 @@ export function readYaml(fileName: string, bytes: Buffer): YamlRead {
   if (nodes.some(({ depth }) => depth > FILE_LIMITS.levels)) {
     return { faults: [tooDeep(fileName)] };
   }
+  yield;
   const repeated = repeatedKeys(nodes);
   if (repeated.length > 0)
-    return { faults: repeated.slice(0, MOST_FAULTS).map((problem) => yamlFault(fileName, problem, lines)) };
+    return { faults: repeated.slice(0, MOST_FAULTS).map((each) => yamlFault(fileName, each, lines)) };
   const aliases = nodes.map(({ node }) => node).filter((node) => isAlias(node));
   if (aliases.length > FILE_LIMITS.aliases) return { faults: [tooManyAliases(fileName)] };
-  const dangling = aliases.filter((alias) => alias.resolve(document) === undefined);
-  if (dangling.length > 0) return { faults: dangling.map((alias) => withoutAnchor(fileName, alias, lines)) };
-  return readDocument(fileName, text, document);
-}
-
-interface ParsedYaml {
-  document: Document;
-  lines: LineCounter;
-}
-
-/** Runs before parsing, and stops at the limit. */
-function hasMoreTokens(text: string, most: number): boolean {
-  let tokens = 0;
-  for (const _ of new Lexer().lex(text)) {
-    tokens += 1;
-    if (tokens > most) return true;
+  const dangling: Alias[] = [];
+  for (const alias of aliases) {
+    if (alias.resolve(document) === undefined) dangling.push(alias);
+    yield;
   }
-  return false;
+  if (dangling.length > 0) return { faults: dangling.map((alias) => withoutAnchor(fileName, alias, lines)) };
+  return readDocument(fileName, text, parsed);
 }
 
-function parseYaml(text: string): ParsedYaml {
-  const lines = new LineCounter();
-  // Repeated keys are checked below, because the library compares every pair.
-  const options = {
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: 'error',
-    uniqueKeys: false,
-    version: '1.2',
-  } as const;
-  return { document: withoutStacks(() => parseDocument(text, options)), lines };
-}
-
-/** Null if the nesting exceeds the stack of the recursive library. */
-function parseNested(text: string): ParsedYaml | null {
+/** As `parseYaml`; `too deep` if the nesting exceeds the stack. */
+function* parseNested(text: string): Pieces<ParsedYaml | null | 'too deep'> {
   try {
-    return parseYaml(text);
+    return yield* parseYaml(text, FILE_LIMITS.tokens);
   } catch (error) {
-    if (error instanceof RangeError) return null;
+    if (error instanceof RangeError) return 'too deep';
     throw error;
   }
 }
 
-function readDocument(name: string, text: string, document: Document): YamlRead {
+function readDocument(name: string, text: string, parsed: ParsedYaml): YamlRead {
   let value: unknown;
   try {
-    value = document.toJS({ maxAliasCount: FILE_LIMITS.aliases });
+    value = parsed.document.toJS({ maxAliasCount: FILE_LIMITS.aliases });
   } catch {
     return { faults: [tooManyAliases(name)] };
   }
   if (value === null || value === undefined) {
     return { faults: [faultIn(name, ...withRemedy('yaml.empty'))] };
   }
-  return { file: fileOf(name, value, () => text) };
+  return { file: fileOf(name, value, () => text), lineOf: parsed.lineOf };
 }
 
 /** Returns a file for an already parsed value. @param text called when a fault requires a line */
 export function fileOf(name: string, value: unknown, text: () => string): YamlFile {
-  let parsed: ParsedYaml | undefined;
+  let parsed: ParsedYaml | null | undefined;
   return {
     name,
     value,
     lineOf(path) {
       // Parsed only for faults, because a document takes about a hundred times the memory of its text.
-      parsed ??= parseYaml(text());
-      return parsed.lines.linePos(offsetOf(parsed.document, path)).line;
+      if (parsed === undefined) parsed = atOnce(parseYaml(text(), Number.POSITIVE_INFINITY));
+      return parsed?.lineOf(path) ?? 1;
     },
     valueAt: (path) => valueAt(value, path),
   };
@@ -265,24 +238,6 @@ function yamlFault(
 function withoutAnchor(file: string, alias: Alias, lines: LineCounter): ConfigurationFault {
   const { line } = lines.linePos(alias.range?.[0] ?? 0);
   return faultIn(file, message('yaml.alias-unknown'), message('yaml.alias-unnamed.remedy'), { line });
-}
-
-/** Returns the offset of the key, list element or nearest parent. */
-function offsetOf(document: Document, path: ValuePath): number {
-  let offset = 0;
-  for (let length = 1; length <= path.length; length += 1) {
-    const parent = document.getIn(path.slice(0, length - 1), true);
-    const last = path[length - 1];
-    const pair = isMap(parent) ? parent.items.find((item) => keyText(item.key) === String(last)) : undefined;
-    const node = pair === undefined ? document.getIn(path.slice(0, length), true) : pair.key;
-    if (!isNode(node) || !node.range) return offset;
-    offset = node.range[0];
-  }
-  return offset;
-}
-
-function keyText(key: unknown): string {
-  return String(isScalar(key) ? key.value : key);
 }
 
 /** Returns the value at a path of plain JavaScript, or undefined. */

@@ -23,12 +23,13 @@ import { eachInPieces } from '../../src/model/pieces.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { readYaml } from '../../src/settings/yaml-file.ts';
+import { readYamlInPieces } from '../../src/settings/yaml-file.ts';
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
 import type { WrittenProfile } from '../clinic/open-client.ts';
 import { openClient, profileOf } from '../clinic/open-client.ts';
 import { ofPatient } from '../sync/mapping/sources.ts';
 import { KEY, KEY_PROPERTY, OWNER_TAG, STAMP_PROPERTY } from './hostile-pages.ts';
+import { checkTenantFile } from './hostile-tenants.ts';
 
 const NEVER = new AbortController().signal;
 const LISTS: WrittenProfile = {
@@ -101,8 +102,12 @@ export const RUNS: Readonly<Record<string, Run>> = {
   async 'tenant files'(url) {
     const request = { label: 'x', method: 'GET', url, signal: NEVER };
     const { body } = await http.send(request);
-    const read = readYaml('tenants/a.yaml', body);
-    if ('file' in read) read.file.lineOf(['a', 'b']);
+    const read = await inPieces(readYamlInPieces('tenants/a.yaml', body));
+    if ('file' in read) read.lineOf(['a', 'b']);
+  },
+  async 'tenant checks'(url) {
+    const { body } = await http.send({ label: 'x', method: 'GET', url, signal: NEVER });
+    await checkTenantFile(body.toString());
   },
   async google(url) {
     const settings = googleCalendar.settingsSchema.parse({ calendar: { id: 'c' }, rootUrl: url });

@@ -7,6 +7,7 @@ import { LONGEST_TEMPLATE } from '../../src/settings/crm-schema.ts';
 import type { ScriptedAnswer, ScriptedRequest } from '../clinic/scripted-server.ts';
 import { costlyJson } from './costly-json.ts';
 import { hostileVendor, outlookEvent, PIECES, VENDOR_NAMES } from './hostile-pages.ts';
+import { faultyTenants } from './hostile-tenants.ts';
 import { multiplyingXml } from './multiplying-xml.ts';
 
 /** Answers a request for `/<attack>/<draw>/…`; `rest` is the path after the draw. */
@@ -199,6 +200,10 @@ export const HOSTILE: Readonly<Record<string, Family>> = {
   }),
   'tenant files': drawn(tenantFiles, ({ form, width, length }) => {
     const body = Buffer.from(YAML[form]?.(width, length) ?? '');
+    return () => ({ body });
+  }),
+  'tenant checks': drawn(faultyTenants, ({ text }) => {
+    const body = Buffer.from(text());
     return () => ({ body });
   }),
   ...Object.fromEntries(VENDOR_NAMES.map((name) => [name, hostileVendor(name)])),

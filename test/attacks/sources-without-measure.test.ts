@@ -26,7 +26,7 @@ const ATTACKS: Readonly<Record<string, readonly string[]>> = {
     ...['google', 'microsoft', 'hubspot', 'salesforce', 'other CRM'],
   ],
   'List of a clinic': ['lists'],
-  'Tenant file': ['tenant files'],
+  'Tenant file': ['tenant files', 'tenant checks'],
   'CRM mapping': ['mappings'],
 };
 /** Limits of work and numbers: nothing is parsed. */
@@ -36,6 +36,7 @@ const WITHOUT_BYTES = ['Strings that are stored', 'Jobs of a tenant', 'Clients o
 const DRAWS: Readonly<Record<string, number>> = {
   mappings: 8,
   'tenant files': 40,
+  'tenant checks': 24,
   hubspot: 40,
   salesforce: 40,
   'other CRM': 40,

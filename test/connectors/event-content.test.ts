@@ -115,6 +115,20 @@ describe('the description of an event', () => {
     expect(compared).toBe(200);
   });
 
+  test('without a stamp is compared only up to a number of characters, the shortest texts first', () => {
+    const compared: string[] = [];
+    const counting = (text: string) =>
+      updateWith('New', (description) => {
+        compared.push(description);
+        return description === text;
+      });
+    const notes = `${'long note '.repeat(19)}\n`.repeat(97);
+    recoveredParts(read(notes, null), 'plain', counting('none'));
+    expect(compared.join('').length).toBeLessThan(500_000);
+    const parts = recoveredParts(read(`Dr. Verdi\nRoom 2\n${notes}`, null), 'plain', counting('Dr. Verdi\nRoom 2'));
+    expect(parts).toEqual({ ours: 'Dr. Verdi\nRoom 2', theirs: notes.trim() });
+  });
+
   test('is split correctly in HTML that a web page made of both texts', () => {
     const text = 'Bring <b>keys</b><br>Dr. Verdi<br>Status: A &amp; B<br>--------<br><ul><li>Ring</li></ul>';
     expect(readDescription(text, toDescriptionStamp('Dr. Verdi\nStatus: A & B'), 'html')).toEqual({

@@ -1,4 +1,5 @@
 import type { ConfigurationServices } from '../../src/features/managed-tenants/managed-tenants.ts';
+import type { Pieces } from '../../src/model/pieces.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
@@ -53,7 +54,10 @@ export function openConfigurations(
     store: openManagedStore(redis),
     files: {
       fileOf: (tenant: string) => inFiles[tenant] ?? null,
-      faultsOf: async (tenant: ManagedTenant) => faultsOf(tenant),
+      *faultsOf(tenant: ManagedTenant): Pieces<ConfigurationFault[]> {
+        yield;
+        return faultsOf(tenant);
+      },
       configuration: configuration as unknown as Configuration,
     },
     follow: async () => {

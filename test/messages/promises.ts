@@ -181,7 +181,8 @@ export const PROMISES: readonly Promised[] = [
   {
     command: 'config check',
     by: [
-      ...['first-remedy-check', 'tenant-faulty.remedy', 'src/command-line.ts', 'src/control/problems.ts'],
+      ...['first-remedy-check', 'mapping.all-templates', 'tenant-faulty.remedy', 'src/command-line.ts'],
+      'src/control/problems.ts',
       ...['src/cli/render-administration.ts', 'src/cli/render-status.ts'],
     ],
     effect: 'names each fault with its line, and succeeds after the correction',

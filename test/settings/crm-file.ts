@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { atOnce } from '../../src/model/pieces.ts';
 import { checkCrm } from '../../src/settings/crm-checks.ts';
 import { type CrmFile, crmSchema } from '../../src/settings/crm-schema.ts';
-import { checkFile, FilePart } from '../../src/settings/describe-issue.ts';
+import { checkInPieces, FilePart } from '../../src/settings/describe-issue.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import { readYamlFile, type YamlFile } from '../../src/settings/yaml-file.ts';
 
@@ -27,9 +28,10 @@ export function tenantWithPart(lines: string): YamlFile {
 
 /** Returns faults of the schema, or faults of the checks if the schema finds none. */
 export function faultsOf(file: YamlFile, target = 'people'): ConfigurationFault[] {
-  const checked = checkFile(file, crmSchema, ['targets', target, 'crm']);
+  const checked = atOnce(checkInPieces(file, crmSchema, ['targets', target, 'crm']));
   if ('faults' in checked) return checked.faults;
-  return [...checkCrm(new FilePart(file, ['targets', target]), { consents: () => ['privacy', 'marketing'] })];
+  const found = checkCrm(new FilePart(file, ['targets', target]), { consents: () => ['privacy', 'marketing'] });
+  return [...found].filter((fault) => fault !== undefined);
 }
 
 /** A part for a CRM as read; it must be without faults. */

@@ -151,7 +151,7 @@ describe('a submitted document', () => {
   test('gets all of its faults at once, conflicts with other tenants included', async () => {
     const { files } = await world(all(managed('due', documentOf('2'))));
     const told = async (id: string, yaml: string, secrets?: Record<string, string>) =>
-      (await files.faultsOf(managed(id, yaml, secrets))).map(({ line, path, message }) => [line, path, message]);
+      atOnce(files.faultsOf(managed(id, yaml, secrets))).map(({ line, path, message }) => [line, path, message]);
     expect(await told('tre', documentOf('3'))).toEqual([]);
     expect(await told('tre', documentOf('2'))).toEqual([[5, 'clinic.tenantId', 'the tenant due is the same clinic']]);
     expect(await told('due', documentOf('2', 'busy'))).toEqual([]);
@@ -174,7 +174,7 @@ describe('a submitted document', () => {
   test('may use only its own encrypted secrets and its own variables; a file must not use encrypted secrets', async () => {
     const named = documentOf('2').replace('{ sealed: dav }', '{ env: TENANT_UNO__SECRET }');
     const { files, open, dir } = await world(all());
-    expect((await files.faultsOf(managed('due', named))).map(({ message }) => message)).toEqual([
+    expect(atOnce(files.faultsOf(managed('due', named))).map(({ message }) => message)).toEqual([
       'the environment variable TENANT_UNO__SECRET does not belong to this tenant',
     ]);
     writeFileSync(join(dir, 'tenants/tre.yaml'), documentOf('3'));

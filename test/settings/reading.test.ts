@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { inPieces } from '../../src/http/in-pieces.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
@@ -97,10 +98,10 @@ test('no tenant is added while others are unchecked, and the running configurati
   const files = await begin(dir, { use: 'daemon' });
   const [, wanted] = managed('new', ofClinic('1'));
   atOnce(files.check(1));
-  await expect(files.faultsOf(wanted)).rejects.toMatchObject({ code: 'tenant-unchecked', retry: 'later' });
+  await expect(inPieces(files.faultsOf(wanted))).rejects.toMatchObject({ code: 'tenant-unchecked', retry: 'later' });
   expect(existsSync(data)).toBe(false);
   atOnce(files.check());
-  expect(await files.faultsOf(wanted)).toMatchObject([{ other: 'uno' }]);
+  expect(atOnce(files.faultsOf(wanted))).toMatchObject([{ other: 'uno' }]);
   expect(readdirSync(data)).toHaveLength(1);
 });
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
+import { inPieces } from '../../http/in-pieces.ts';
 import { message, type Text, withRemedy } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import type { Page } from '../../model/schemas.ts';
@@ -17,7 +18,7 @@ import {
 } from '../../settings/managed-tenant.ts';
 import { EMPTY_SECRET_REMEDY, sealedNamesIn } from '../../settings/secret-reference.ts';
 import { tenantVariable } from '../../settings/tenant-secrets.ts';
-import { readBytes, readYaml } from '../../settings/yaml-file.ts';
+import { readBytes, readYamlInPieces } from '../../settings/yaml-file.ts';
 import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
 import { noSuchTenant, revisionChanged, revisionMissing, tenantExists, tenantRefusal } from './errors.ts';
 import type { TenantChanged, TenantDocument, TenantSource } from './schemas.ts';
@@ -89,7 +90,7 @@ export async function checkDocument(
 ): Promise<ConfigurationFault[]> {
   const { stored, before } = await managedNow(services, tenant);
   if (stored === null) requireNoFile(services, tenant);
-  const built = contentFor(tenant, wanted, before);
+  const built = await contentFor(tenant, wanted, before);
   return 'faults' in built ? built.faults : await faultsOf(services, tenant, built.content);
 }
 
@@ -108,8 +109,8 @@ export function documentForFile({ tenant, file, yaml }: TenantDocument): {
 }
 
 /** Returns names of the secrets that a document requires; empty for an unreadable document. */
-export function neededSecrets(yaml: string): string[] {
-  const read = readYaml('', Buffer.from(yaml));
+export async function neededSecrets(yaml: string): Promise<string[]> {
+  const read = await inPieces(readYamlInPieces('', Buffer.from(yaml)));
   return 'faults' in read ? [] : sealedNamesIn(read.file.value);
 }
 
@@ -260,21 +261,21 @@ async function requireContent(
   wanted: WantedDocument,
   before: ManagedContent | null,
 ): Promise<ManagedContent> {
-  const built = contentFor(tenant, wanted, before);
+  const built = await contentFor(tenant, wanted, before);
   const faults = 'faults' in built ? built.faults : await faultsOf(services, tenant, built.content);
   if ('faults' in built || faults.length > 0) throw new ConfigurationError(faults);
   return built.content;
 }
 
 /** Secrets not given remain. Secrets that the document does not use are deleted. */
-function contentFor(
+async function contentFor(
   tenant: string,
   { yaml, secrets: newSecrets }: WantedDocument,
   before: ManagedContent | null,
-): { content: ManagedContent } | { faults: ConfigurationFault[] } {
+): Promise<{ content: ManagedContent } | { faults: ConfigurationFault[] }> {
   const file = managedName(tenant);
   if (!NAME.test(tenant)) return { faults: [faultOf(file, '', message('managed.bad-id'), NAME_REMEDY)] };
-  const read = readYaml(file, Buffer.from(yaml));
+  const read = await inPieces(readYamlInPieces(file, Buffer.from(yaml)));
   if ('faults' in read) return { faults: read.faults };
   const named = sealedNamesIn(read.file.value);
   const faults = Object.entries(newSecrets).flatMap(([name, value]) => secretFaults(file, name, value, named));
@@ -304,7 +305,7 @@ function faultsOf(
   tenant: string,
   content: ManagedContent,
 ): Promise<ConfigurationFault[]> {
-  return files.faultsOf({ id: tenant, revision: '', open: () => content });
+  return inPieces(files.faultsOf({ id: tenant, revision: '', open: () => content }));
 }
 
 /** Returns the stored tenant, and its content and rules, also of a tenant that Redis lost. */

@@ -107,7 +107,10 @@ async function save(request: FastifyRequest, services: OperatorServices, draft: 
 /** Checks as if missing secrets existed: the form requests secrets when saving, and no page contains one. */
 async function sendConfirmation({ request, reply, services }: PageVisit, draft: Draft): Promise<FastifyReply> {
   const { document, tenant, yaml } = draft;
-  const secrets = neededSecrets(yaml).map((name) => ({ name, isStored: document?.secrets.includes(name) === true }));
+  const secrets = (await neededSecrets(yaml)).map((name) => ({
+    name,
+    isStored: document?.secrets.includes(name) === true,
+  }));
   const missing = secrets
     .filter(({ isStored }) => !isStored)
     .map(({ name }) => [name, 'given when it is saved'] as const);

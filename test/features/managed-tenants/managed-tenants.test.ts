@@ -159,9 +159,9 @@ describe('a new document of a tenant', () => {
     await expect(planAddition(desk, nextName('faulty'), WANTED)).rejects.toMatchObject({ faults: [{ path: 'name' }] });
   });
 
-  test('names the values that must be encrypted, and none if it cannot be parsed', () => {
-    expect(neededSecrets(SEALED)).toEqual(['dav']);
-    expect(neededSecrets('name: [')).toEqual([]);
+  test('names the values that must be encrypted, and none if it cannot be parsed', async () => {
+    expect(await neededSecrets(SEALED)).toEqual(['dav']);
+    expect(await neededSecrets('name: [')).toEqual([]);
   });
 });
 
