@@ -4,7 +4,7 @@ import type { MappedProperty, PropertyKind } from '../../model/items.ts';
 import { parsedBy } from '../errors.ts';
 import { KEY_OF_NOTHING } from '../find-apart.ts';
 import { type Choices, chooseAll, chooseOptions, type ListOption } from '../fitting.ts';
-import { isSuccess } from '../wire.ts';
+import { isSuccess, readEach } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';
 import type { Scope } from './from-model.ts';
 import { TYPE_IDS } from './limits.ts';
@@ -130,7 +130,7 @@ async function readCatalogue(
   }
   if (!isSuccess(answer)) throw client.errorOf(answer);
   const list = parsedBy(errors, propertiesSchema, answer.body);
-  const definitions = list.results.flatMap((one) => propertySchema.safeParse(one).data ?? []);
+  const definitions = await readEach(list.results, (one) => propertySchema.safeParse(one).data ?? null);
   return new Map(definitions.map((one) => [one.name, one]));
 }
 

@@ -4,13 +4,14 @@ import type { CrmContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import type { PropertyRule, PropertyRules, TextForm } from '../fitting.ts';
 import { type Choices, chooseOptions, type ListOption, strangeWords } from '../fitting.ts';
-import type { WireResponse } from '../wire.ts';
+import { readEach, type WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { errors } from './errors.ts';
 import { KEY_LENGTH, NAMELESS, REFUSALS, STAMP_LENGTH } from './limits.ts';
 import {
   type DescribedField,
   describeSchema,
+  fieldSchema,
   type IndividualRule,
   pageSchema,
   recordSchema,
@@ -115,9 +116,9 @@ export async function describe(client: OrgClient, settings: SalesforceSettings, 
   const [org, own, other] = await client.composite('salesforce.describe', parts);
   const orgId = recordSchema.safeParse(pageSchema.safeParse(required(org).body).data?.records[0]).data?.Id;
   if (orgId === undefined) throw errors.make('unexpected-answer');
-  const fields = describedFields(own, object);
-  const contactFields = stream === 'patients' ? null : describedFields(other, settings.contactObject);
-  const individualFields = hasIndividuals ? describedFields(other, INDIVIDUAL) : null;
+  const fields = await describedFields(own, object);
+  const contactFields = stream === 'patients' ? null : await describedFields(other, settings.contactObject);
+  const individualFields = hasIndividuals ? await describedFields(other, INDIVIDUAL) : null;
   const form = formOf(settings, crm, fields.byName);
   const faults = [
     ...fields.faults,
@@ -143,13 +144,17 @@ function required(answer: WireResponse | null | undefined): WireResponse {
   return answer;
 }
 
-function describedFields(answer: WireResponse | null | undefined, object: string): { byName: Fields; faults: Text[] } {
+async function describedFields(
+  answer: WireResponse | null | undefined,
+  object: string,
+): Promise<{ byName: Fields; faults: Text[] }> {
   if (answer?.status === 404)
     throw errors.make('crm-setup-incomplete', { names: [message('salesforce.object-hidden', { object })] });
   const { createable, updateable, deletable, fields } = parsedBy(errors, describeSchema, required(answer).body);
+  const readable = await readEach(fields, (field) => fieldSchema.safeParse(field).data ?? null);
   const isWritable = createable && updateable && deletable;
   return {
-    byName: new Map(fields.map((field) => [field.name, field])),
+    byName: new Map(readable.map((field) => [field.name, field])),
     faults: isWritable ? [] : [message('salesforce.object-read-only', { object })],
   };
 }
@@ -263,7 +268,7 @@ function contactFaults({ object, contact }: RecordForm, fields: Fields, contactF
 function individualFaults(
   { object, individuals, properties }: RecordForm,
   fields: Fields,
-  { byName, faults }: ReturnType<typeof describedFields>,
+  { byName, faults }: Awaited<ReturnType<typeof describedFields>>,
 ): Text[] {
   if (individuals === null) return [];
   const { keyField, rules } = individuals;

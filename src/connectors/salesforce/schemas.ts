@@ -129,7 +129,8 @@ export const pageSchema = z.object({
 export const recordSchema = z.looseObject({ Id: z.string().regex(/^\w{15,18}$/) });
 export type SeenRecord = z.infer<typeof recordSchema>;
 
-const fieldSchema = z.object({
+/** Field in an object's description. */
+export const fieldSchema = z.object({
   name: z.string(),
   type: z.string(),
   length: z.number().default(0),
@@ -148,11 +149,11 @@ const fieldSchema = z.object({
 /** Field of an object description. Fields that are invisible to the connection are missing. */
 export type DescribedField = z.infer<typeof fieldSchema>;
 
-/** Object description. */
+/** Object description. Fields are parsed separately, with pauses. */
 export const describeSchema = z.object({
   name: z.string(),
   createable: z.boolean().default(false),
   updateable: z.boolean().default(false),
   deletable: z.boolean().default(false),
-  fields: z.array(fieldSchema),
+  fields: z.array(z.unknown()),
 });

@@ -67,6 +67,13 @@ describe('before anything is written', () => {
     expect(seenBy('integration@clinic.example')).toEqual([null, account]);
   });
 
+  test('one unreadable field of an object costs no other', async () => {
+    const { open } = await openWorld({
+      customFields: { Contact: [...FIELDS.Contact!, { name: 'Odd__c', type: 7 as never }] },
+    });
+    expect(await open().prepare(null, signal())).toMatch(/\/Contact$/);
+  });
+
   test('a connection without a URL needs one in the settings', async () => {
     const { open, login, sandbox } = await openWorld();
     const { baseUrl: _, ...bare } = login;
