@@ -17,7 +17,7 @@ interface Change {
  * @returns removed record by the record that replaces it; each is used once
  */
 export function replacedBy(
-  { target: { identity }, state, recent }: Pick<TargetInput, 'target' | 'state' | 'recent'>,
+  { target: { identity, configuration }, state, recent }: Pick<TargetInput, 'target' | 'state' | 'recent'>,
   {
     clinicReading: {
       snapshot: { records },
@@ -27,9 +27,11 @@ export function replacedBy(
 ): ReadonlyMap<string, string> {
   const replaced = new Map<string, string>();
   const changes = [...recent].map(([recordId, event]) => ({ recordId, ...event, appointment: records.get(recordId) }));
-  if (rescheduleWithinMs === 0 || changes.every(({ removed }) => removed === undefined)) return replaced;
+  const isOff = rescheduleWithinMs === 0 || configuration.policy === 'create-only';
+  if (isOff || changes.every(({ removed }) => removed === undefined)) return replaced;
+  // An object that a user changed may belong to the user by the target's policy.
   const isWritten = ({ recordId, appointment }: Change) =>
-    appointment !== undefined && state.links.has(recordId) && !state.pending.has(recordId);
+    appointment !== undefined && state.links.get(recordId)?.drift === null && !state.pending.has(recordId);
   const isWithin = (one: Instant, other: Instant) => Math.abs(one - other) <= rescheduleWithinMs;
   const areTogether = (from: Change, to: Change) => {
     const [changedAt, foundAt] = [from.appointment?.updatedAt ?? null, to.appointment?.updatedAt ?? null];

@@ -19,15 +19,17 @@ interface World {
   removed: Record<string, { minutes?: number; patientId?: string; of?: Partial<Appointment> }>;
   pending?: string[];
   withinMinutes?: number;
+  drift?: Link['drift'];
+  policy?: 'sync' | 'create-only';
 }
 
-function replaced({ created, removed, pending = [], withinMinutes = 10 }: World) {
+function replaced({ created, removed, pending = [], withinMinutes = 10, drift = null, policy = 'sync' }: World) {
   const records = new Map<string, Appointment>();
   const recent = new Map();
   const links = new Map<string, Link>();
   for (const [id, { minutes, of = {} }] of Object.entries(created)) {
     records.set(id, appointmentOf(id, of));
-    links.set(id, {} as Link);
+    links.set(id, { drift } as Link);
     if (minutes !== undefined) recent.set(id, { at: NOW - minutes * MINUTE_MS });
   }
   for (const [id, { minutes = 0, patientId = null, of }] of Object.entries(removed)) {
@@ -36,7 +38,9 @@ function replaced({ created, removed, pending = [], withinMinutes = 10 }: World)
     recent.set(id, { at: NOW - minutes * MINUTE_MS, removed: { additions: 'x', fingerprint } });
   }
   const state = { links, pending: new Map(pending.map((id) => [id, {}])) };
-  const input = { target: { identity }, state, recent } as unknown as Parameters<typeof replacedBy>[0];
+  const input = { target: { identity, configuration: { policy } }, state, recent } as unknown as Parameters<
+    typeof replacedBy
+  >[0];
   const cycle = { clinicReading: { snapshot: { records } }, rescheduleWithinMs: withinMinutes * MINUTE_MS };
   return Object.fromEntries(replacedBy(input, cycle as unknown as Parameters<typeof replacedBy>[1]));
 }
@@ -61,6 +65,8 @@ test.each<[string, World, Record<string, string>]>([
     { to: 'from' },
   ],
   ['none that is not written yet', { created: { to: { minutes: 0 } }, removed: GONE, pending: ['to'] }, {}],
+  ['none that a user edited', { created: { to: { minutes: 0 } }, removed: GONE, drift: 'edited' }, {}],
+  ['none in a target without updates', { created: { to: { minutes: 0 } }, removed: GONE, policy: 'create-only' }, {}],
   ['none if moves are not recognised', { created: { to: { minutes: 0 } }, removed: GONE, withinMinutes: 0 }, {}],
   [
     'one of the same treatment before a nearer one',
