@@ -4,6 +4,7 @@ import type { Item } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
+import { fromRevisionText, toRevisionText, withRevision } from './labels.ts';
 
 /** Description of the setting `calendar.create`. */
 export const OWN_CALENDAR = { description: 'Name of a calendar that clinic-mirror creates once.' };
@@ -183,32 +184,6 @@ const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+
  */
 export function isStampOfAnother(ownerTag: string, text: unknown): boolean {
   return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${ownerTag}${SEPARATOR}`);
-}
-
-/** Form of the keys that clinic-mirror chooses. */
-export const KEY_FORM = /^[0-9a-v]{32}$/;
-
-/** Checks whether a text is the owner tag of a different target. A missing or damaged tag leaves the decision to the object's name. */
-export function isTagOfAnother(ownerTag: string, text: string | null | undefined): boolean {
-  return text !== ownerTag && /^[0-9a-v]{16}$/.test(text ?? '');
-}
-
-/** Eight digits: a longer number would exceed the counter's precision, and is not a valid stamp. */
-const REVISION = /^[1-9a-z][0-9a-z]{0,7}$/;
-
-/** Returns a revision in its stamped form: base 36. */
-export function toRevisionText(revision: number): string {
-  return revision.toString(36);
-}
-
-/** Parses a stamped revision; undefined if absent or invalid. */
-export function fromRevisionText(text: unknown): number | undefined {
-  return typeof text === 'string' && REVISION.test(text) ? Number.parseInt(text, 36) : undefined;
-}
-
-/** Returns the revision as an optional part of an object. */
-export function withRevision(revision: number | undefined): { revision?: number } {
-  return revision === undefined ? {} : { revision };
 }
 
 /**

@@ -3,7 +3,8 @@ import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName }
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { DAY_MS } from '../../model/time.ts';
 import type { Choices } from '../fitting.ts';
-import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp, withRevision } from '../owner.ts';
+import { withRevision } from '../labels.ts';
+import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp } from '../owner.ts';
 import type { HubSpotClient, Paths } from './client.ts';
 import { recordSchema, type SubscriptionRule } from './schemas.ts';
 

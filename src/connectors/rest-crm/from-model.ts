@@ -4,7 +4,8 @@ import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { storableTag } from '../../model/stored-limits.ts';
 import type { ContactStamp } from '../connector.ts';
 import type { Choices, PropertyRule } from '../fitting.ts';
-import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
+import { withRevision } from '../labels.ts';
+import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../owner.ts';
 import type { CrmClient } from './client.ts';
 import type { CrmDescription, CrmResource } from './description.ts';
 import {

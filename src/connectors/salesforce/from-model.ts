@@ -1,6 +1,7 @@
 import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { Operation, RemoteItem } from '../../model/operations.ts';
-import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
+import { withRevision } from '../labels.ts';
+import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../owner.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
 
