@@ -4,7 +4,7 @@ import type { Item } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
-import { fromRevisionText, toRevisionText, withRevision } from './labels.ts';
+import { fromRevisionText, type Owned, ownedPart, toRevisionText, withRevision } from './labels.ts';
 
 /** Description of the setting `calendar.create`. */
 export const OWN_CALENDAR = { description: 'Name of a calendar that clinic-mirror creates once.' };
@@ -167,6 +167,24 @@ export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   };
 }
 
+/**
+ * Decides whose a CRM object is. With a stamp of this target it is ours, with one of another target foreign. Otherwise it is bare: a user
+ * damaged or cleared the stamp, or a user created the object. The key then decides, since only clinic-mirror can produce the key.
+ */
+export function ownedByStamp(
+  ownerTag: string,
+  text: unknown,
+): { owner: 'ours'; stamp: Stamp } | { owner: 'bare' | 'foreign'; stamp: null } {
+  const stamp = fromStamp(ownerTag, text);
+  if (stamp !== null) return { owner: 'ours', stamp };
+  return { owner: isStampOfAnother(ownerTag, text) ? 'foreign' : 'bare', stamp };
+}
+
+/** Returns the part of an own object that its stamp decides, in the contract's form. */
+export function stampedPart(stamp: Stamp | null): Pick<Owned, 'sealedRecordId' | 'revision'> {
+  return ownedPart(stamp ?? { sealedRecordId: null });
+}
+
 /** Returns the stamped parts of an item. */
 export function belongingOf({
   contactKey,
@@ -178,10 +196,7 @@ export function belongingOf({
 
 const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+|\.[0-9a-z]*\.[0-9a-z]+)?$/;
 
-/**
- * Checks whether a text is the stamp of a different target: its object is foreign, even with a known key. An invalid stamp was damaged or
- * cleared by a user; the key then decides, since only clinic-mirror can produce the key.
- */
+/** Checks whether a text is the stamp of a different target: its object is foreign, even with a known key. */
 export function isStampOfAnother(ownerTag: string, text: unknown): boolean {
   return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${ownerTag}${SEPARATOR}`);
 }
