@@ -23,7 +23,7 @@ const STARTED = [
 
 export default {
   entry: STARTED,
-  project: ['{bin,src,sandbox,demo,test,tools,bench}/**/*.{ts,js}'],
+  project: ['{bin,src,examples,sandbox,demo,test,tools,bench}/**/*.{ts,js}'],
   // Exported signatures use these types for callers, even if no caller names the types.
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Two limits may be equal and still be two.

@@ -35,7 +35,7 @@ import { schemaPairs } from './support/schema-pairs.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 describe('the project', () => {
-  const files = ['src', 'sandbox', 'demo'].flatMap(sourceFilesBelow);
+  const files = ['src', 'examples', 'sandbox', 'demo'].flatMap(sourceFilesBelow);
 
   test('has source files to look at, and their imports are seen', () => {
     expect(files.filter(({ path }) => path.startsWith('src/')).length).toBeGreaterThan(0);
@@ -183,6 +183,8 @@ describe('a breach is reported', () => {
   test.each([
     ['src/sync/a.ts', '../../sandbox/b.ts'],
     ['src/main.ts', '../tools/b.ts'],
+    ['src/connectors/registry.ts', '../../examples/b.ts'],
+    ['examples/a/index.ts', '../../sandbox/b.ts'],
     ['sandbox/clinic/a.ts', '../../src/model/b.ts'],
     ['sandbox/clinic/a.ts', '../../test/support/b.ts'],
     ['demo/main.ts', '../test/support/b.ts'],

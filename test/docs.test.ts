@@ -21,7 +21,7 @@ import { testsIn } from './support/tests-in.ts';
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 /** Folders with documents of the project, in addition to its root. */
-const FOLDERS_WITH_DOCUMENTS = ['.github', 'bench', 'decisions', 'docs', 'sandbox', 'src'];
+const FOLDERS_WITH_DOCUMENTS = ['.github', 'bench', 'decisions', 'docs', 'examples', 'sandbox', 'src'];
 const NOT_OURS = ['.cache', '.git', 'coverage', 'node_modules'];
 
 /** Returns the backtick-quoted values in the first column of a document's tables. */

@@ -35,7 +35,7 @@ export function runtimeImports(file: string, source: string): string[] {
 
 /** Source files of the project, as paths from `root`. */
 export function sourceFiles(root: string): string[] {
-  return globSync('{bin,src,sandbox,demo,test,tools,bench}/**/*.{ts,js}', { cwd: root }).sort();
+  return globSync('{bin,src,examples,sandbox,demo,test,tools,bench}/**/*.{ts,js}', { cwd: root }).sort();
 }
 
 /**

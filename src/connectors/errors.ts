@@ -151,6 +151,48 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
 ): VendorErrors<(keyof Kinds & string) | 'unexpected-status'> {
   type Kind = (keyof Kinds & string) | 'unexpected-status';
   const kinds = { ...common('unexpected-status'), ...vendorKinds } as Readonly<Record<Kind, ErrorKind>>;
+  const name = message(`${vendor}.name`);
+  const errors = errorsOf(name, wordsOf, kinds, (kind) => textsOf(kind));
+  const sentences = new Map(
+    (Object.entries(kinds) as [Kind, ErrorKind][]).map(([kind, { code = kind }]) => [
+      kind,
+      sentencesOf(vendor, [kind, code]),
+    ]),
+  );
+  const textsOf = (kind: Kind, named: Text = name) => {
+    const { message: code, remedy } = sentences.get(kind)!;
+    const values = { vendor: named };
+    return { message: { code, values }, remedy: remedy === null ? null : { code: remedy, values } };
+  };
+  return { ...errors, textsOf };
+}
+
+/** A kind of error whose texts are not in `messages/`, in one language. */
+type OwnKind = readonly [kind: ErrorKind, message: string, remedy?: string];
+
+/**
+ * Defines the errors of a connector outside of `src/connectors/`, by the names of their kinds.
+ * @param name of the vendor in messages
+ * @throws TypeError as {@link defineErrors}
+ */
+export function defineOwnErrors<Kind extends string>(
+  name: string,
+  ownKinds: Readonly<Record<Kind, OwnKind>>,
+): Omit<VendorErrors<Kind>, 'textsOf'> {
+  const entries = Object.entries<OwnKind>(ownKinds);
+  const kinds = Object.fromEntries(entries.map(([kind, [facts]]) => [kind, facts])) as Record<Kind, ErrorKind>;
+  return errorsOf(name, NO_WORDS, kinds, (kind) => {
+    const [, text, remedy = null] = ownKinds[kind];
+    return { message: text, remedy };
+  });
+}
+
+function errorsOf<Kind extends string>(
+  vendor: Text,
+  wordsOf: WordsOf,
+  kinds: Readonly<Record<Kind, ErrorKind>>,
+  textsOf: (kind: Kind) => ErrorTexts,
+): Omit<VendorErrors<Kind>, 'textsOf'> {
   const entries = Object.entries(kinds) as [Kind, ErrorKind][];
   const byWord = indexed(entries, ({ words = [] }) => words);
   const byStatus = indexed(entries, ({ statuses = [] }) => statuses.map(String));
@@ -161,20 +203,12 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   const kindByWord = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
   const kindOf = (answer: Answered): Kind => {
     const status = String(answer.status);
-    const fallback = byStatus.get(status) ?? byStatus.get(`${status[0]}xx`) ?? 'unexpected-status';
+    const fallback = byStatus.get(status) ?? byStatus.get(`${status[0]}xx`) ?? ('unexpected-status' as Kind);
     return kindByWord(wordsOf(answer)) ?? fallback;
-  };
-  const name = message(`${vendor}.name`);
-  const sentences = new Map(entries.map(([kind, { code = kind }]) => [kind, sentencesOf(vendor, [kind, code])]));
-  const textsOf = (kind: Kind, named: Text = name) => {
-    const { message: code, remedy } = sentences.get(kind)!;
-    const values = { vendor: named };
-    return { message: { code, values }, remedy: remedy === null ? null : { code: remedy, values } };
   };
   const make = (kind: Kind, details: ErrorDetails = {}) => toError(kind, kinds[kind], textsOf(kind), details);
   return {
-    vendor: name,
-    textsOf,
+    vendor,
     kinds,
     kindByWords: kindByWord,
     kindOf,

@@ -1,6 +1,7 @@
 import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
-import type { Instant } from '../model/time.ts';
+import type { ItemTime } from '../model/items.ts';
+import type { Instant, TimeSpan } from '../model/time.ts';
 
 /** Period with one offset; `from` is its start. */
 interface Observance {
@@ -140,4 +141,11 @@ function observanceComponent(observance: Observance): ICAL.Component {
  */
 export function instantOfLocal(local: string, zone: string): Instant {
   return Temporal.PlainDateTime.from(local).toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds;
+}
+
+/** Returns the span of an event. @param zone in which whole days begin and end */
+export function spanOf(time: ItemTime, zone: string): TimeSpan {
+  if (time.kind === 'timed') return { startAt: Date.parse(time.start), endAt: Date.parse(time.end) };
+  const midnight = (date: string) => instantOfLocal(`${date}T00:00:00`, zone);
+  return { startAt: midnight(time.startDate), endAt: midnight(time.endDate) };
 }

@@ -4,6 +4,7 @@ import type { Item } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
+import { fromRevisionText, type Owned, ownedPart, toRevisionText, withRevision } from './labels.ts';
 
 /** Description of the setting `calendar.create`. */
 export const OWN_CALENDAR = { description: 'Name of a calendar that clinic-mirror creates once.' };
@@ -166,6 +167,24 @@ export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   };
 }
 
+/**
+ * Decides whose a CRM object is. With a stamp of this target it is ours, with one of another target foreign. Otherwise it is bare: a user
+ * damaged or cleared the stamp, or a user created the object. The key then decides, since only clinic-mirror can produce the key.
+ */
+export function ownedByStamp(
+  ownerTag: string,
+  text: unknown,
+): { owner: 'ours'; stamp: Stamp } | { owner: 'bare' | 'foreign'; stamp: null } {
+  const stamp = fromStamp(ownerTag, text);
+  if (stamp !== null) return { owner: 'ours', stamp };
+  return { owner: isStampOfAnother(ownerTag, text) ? 'foreign' : 'bare', stamp };
+}
+
+/** Returns the part of an own object that its stamp decides, in the contract's form. */
+export function stampedPart(stamp: Stamp | null): Pick<Owned, 'sealedRecordId' | 'revision'> {
+  return ownedPart(stamp ?? { sealedRecordId: null });
+}
+
 /** Returns the stamped parts of an item. */
 export function belongingOf({
   contactKey,
@@ -177,38 +196,9 @@ export function belongingOf({
 
 const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+|\.[0-9a-z]*\.[0-9a-z]+)?$/;
 
-/**
- * Checks whether a text is the stamp of a different target: its object is foreign, even with a known key. An invalid stamp was damaged or
- * cleared by a user; the key then decides, since only clinic-mirror can produce the key.
- */
+/** Checks whether a text is the stamp of a different target: its object is foreign, even with a known key. */
 export function isStampOfAnother(ownerTag: string, text: unknown): boolean {
   return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${ownerTag}${SEPARATOR}`);
-}
-
-/** Form of the keys that clinic-mirror chooses. */
-export const KEY_FORM = /^[0-9a-v]{32}$/;
-
-/** Checks whether a text is the owner tag of a different target. A missing or damaged tag leaves the decision to the object's name. */
-export function isTagOfAnother(ownerTag: string, text: string | null | undefined): boolean {
-  return text !== ownerTag && /^[0-9a-v]{16}$/.test(text ?? '');
-}
-
-/** Eight digits: a longer number would exceed the counter's precision, and is not a valid stamp. */
-const REVISION = /^[1-9a-z][0-9a-z]{0,7}$/;
-
-/** Returns a revision in its stamped form: base 36. */
-export function toRevisionText(revision: number): string {
-  return revision.toString(36);
-}
-
-/** Parses a stamped revision; undefined if absent or invalid. */
-export function fromRevisionText(text: unknown): number | undefined {
-  return typeof text === 'string' && REVISION.test(text) ? Number.parseInt(text, 36) : undefined;
-}
-
-/** Returns the revision as an optional part of an object. */
-export function withRevision(revision: number | undefined): { revision?: number } {
-  return revision === undefined ? {} : { revision };
 }
 
 /**

@@ -1,7 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COMMON, common, defineErrors, NO_WORDS, type VendorErrors } from '../../src/connectors/errors.ts';
+import {
+  COMMON,
+  common,
+  defineErrors,
+  defineOwnErrors,
+  NO_WORDS,
+  remote,
+  settings,
+  type VendorErrors,
+} from '../../src/connectors/errors.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { ANY } from '../../tools/error-table.ts';
 import { catalogues } from '../../tools/write-reference.ts';
@@ -144,5 +153,28 @@ describe.each([...catalogues])('the errors of %s', (name, errors: VendorErrors) 
     const isGiven = ([kind, { statuses, words }]: (typeof kinds)[number]) =>
       statuses !== undefined || words !== undefined || uses.includes(`'${kind}'`) || kind === 'unexpected-status';
     expect(kinds.filter((kind) => !isGiven(kind)).map(([kind]) => kind)).toEqual([]);
+  });
+});
+
+describe('errors of a connector outside of the catalogue', () => {
+  const errors = defineOwnErrors('Wall calendar', {
+    gone: [settings.target({ provesGone: true, statuses: [404] }), 'the wall is gone', 'build a wall'],
+    busy: [remote.item({ ambiguous: false }), 'someone is writing'],
+  });
+
+  test('have their own texts, actor and scope', () => {
+    const gone = errors.make('gone', { names: ['wall'] });
+    expect(gone).toMatchObject({ code: 'gone', actor: 'settings', retry: 'never', concerns: 'target', about: 'wall' });
+    expect(gone.message).toBe('the wall is gone: wall');
+    expect(gone.remedy).toBe('build a wall');
+    expect(errors.make('busy')).toMatchObject({ message: 'someone is writing', actor: 'remote', ambiguous: false });
+    expect([errors.scopeOf(gone), errors.provesGone(gone)]).toEqual(['target', true]);
+    expect([errors.scopeOf(errors.make('busy')), errors.provesGone(errors.make('busy'))]).toEqual(['item', false]);
+  });
+
+  test('are identified like others, and two cannot claim one status', () => {
+    expect(errors.kindOf({ status: 404, body: null })).toBe('gone');
+    const kind = settings.target({ statuses: [404] });
+    expect(() => defineOwnErrors('Wall', { one: [kind, 'one'], other: [kind, 'other'] })).toThrow(/both one and other/);
   });
 });

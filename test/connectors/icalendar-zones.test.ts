@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
+import { spanOf } from '../../src/connectors/icalendar-zones.ts';
 import { HOUR_MS, MINUTE_MS, meansOnly } from '../../src/model/time.ts';
 
 /** Clocks that change by an hour, half an hour and two hours, by a rule and without one, and one that skipped a day. */
@@ -77,3 +78,18 @@ function changesOf(zone: string): number[] {
   }
   return found;
 }
+
+describe('the span of an event', () => {
+  test('of whole days begins and ends at midnight of the zone, also when the offset changes', () => {
+    const days = { kind: 'all-day', startDate: '2027-10-31', endDate: '2027-11-01' } as const;
+    const span = (startAt: string, endAt: string) => ({ startAt: Date.parse(startAt), endAt: Date.parse(endAt) });
+    expect(spanOf(days, 'Europe/Rome')).toEqual(span('2027-10-30T22:00:00Z', '2027-10-31T23:00:00Z'));
+    expect(spanOf(days, 'UTC')).toEqual(span('2027-10-31T00:00:00Z', '2027-11-01T00:00:00Z'));
+  });
+
+  test('with times follows from its offsets alone', () => {
+    const [start, end] = ['2027-10-31T02:30:00+02:00', '2027-10-31T02:30:00+01:00'];
+    const { startAt, endAt } = spanOf({ kind: 'timed', start, end, zone: 'Europe/Rome' }, 'UTC');
+    expect([startAt, endAt - startAt]).toEqual([Date.parse('2027-10-31T00:30:00Z'), 3_600_000]);
+  });
+});

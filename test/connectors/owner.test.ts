@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromStamp, isStampOfAnother, type Stamp, toStamp } from '../../src/connectors/owner.ts';
+import {
+  fromStamp,
+  isStampOfAnother,
+  ownedByStamp,
+  type Stamp,
+  stampedPart,
+  toStamp,
+} from '../../src/connectors/owner.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { recordIds } from '../sync/arbitraries.ts';
 
@@ -32,6 +39,8 @@ describe('a stamp', () => {
         expect(fromStamp(other.ownerTag, text)).toBeNull();
         expect(isStampOfAnother(identity.ownerTag, text)).toBe(false);
         expect(isStampOfAnother(other.ownerTag, text)).toBe(true);
+        expect(ownedByStamp(identity.ownerTag, text)).toEqual({ owner: 'ours', stamp });
+        expect(ownedByStamp(other.ownerTag, text)).toEqual({ owner: 'foreign', stamp: null });
       }),
     );
   });
@@ -50,5 +59,18 @@ describe('a stamp', () => {
     expect(() => toStamp(identity.ownerTag, { sealedRecordId: 'a', contactKey: null, startAt: Number.NaN })).toThrow(
       RangeError,
     );
+  });
+});
+
+describe('a CRM object', () => {
+  test.each([undefined, null, '', 'checked by Anna', identity.ownerTag])('with the stamp %j is bare', (text) => {
+    expect(ownedByStamp(identity.ownerTag, text)).toEqual({ owner: 'bare', stamp: null });
+  });
+
+  test('shows record and write of its stamp in the form of the contract', () => {
+    expect(stampedPart(null)).toEqual({ sealedRecordId: null });
+    const stamp = { sealedRecordId: 'record', contactKey: null, startAt: 0 };
+    expect(stampedPart(stamp)).toEqual({ sealedRecordId: 'record' });
+    expect(stampedPart({ ...stamp, revision: 7 })).toEqual({ sealedRecordId: 'record', revision: 7 });
   });
 });

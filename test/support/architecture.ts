@@ -87,7 +87,8 @@ export function patientBreaches(files: readonly SourceFile[]): string[] {
 
 /** Folders next to src/ that each top folder never imports. */
 const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  src: ['sandbox', 'demo', 'test', 'tools', 'bench'],
+  src: ['examples', 'sandbox', 'demo', 'test', 'tools', 'bench'],
+  examples: ['sandbox', 'demo', 'test', 'tools', 'bench'],
   sandbox: ['src', 'demo', 'test', 'tools', 'bench'],
   demo: ['test'],
 };

@@ -30,6 +30,7 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
     demo: 'full',
     documents: 'quick',
     e2e: 'full',
+    examples: 'quick',
     features: 'quick',
     fuzz: 'full',
     http: 'quick',

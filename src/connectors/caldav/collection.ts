@@ -2,7 +2,7 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { badId } from '../../model/path-segment.ts';
 import type { Clock } from '../../model/time.ts';
 import { mayHoldTheirs } from '../event-content.ts';
-import { isTagOfAnother, KEY_FORM, withRevision } from '../owner.ts';
+import { NO_LABELS, type Owned, ownedBy, ownedPart } from '../labels.ts';
 import { proveThere } from './calendars.ts';
 import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
@@ -77,22 +77,22 @@ export function remoteIdOf(url: URL, key: ItemKey): string {
  * Returns the key of an object that clinic-mirror created, or null. The UID or the name is a key, which only clinic-mirror can produce, and
  * the owner tag names no other target. A user's copy has a different UID and name.
  */
-export function keyOf({ url, content }: StoredObject, ownerTag: string): ItemKey | null {
-  if (isTagOfAnother(ownerTag, content?.ownerTag)) return null;
-  const uid = content?.uid ?? '';
-  if (KEY_FORM.test(uid)) return uid;
-  const [name = ''] = /^[^.]+(?=\.ics$)/.exec(nameOf(url)) ?? [];
-  return KEY_FORM.test(name) ? name : null;
+export function keyOf(stored: StoredObject, ownerTag: string): ItemKey | null {
+  return ownedAt(stored, ownerTag)?.key ?? null;
+}
+
+function ownedAt({ url, content }: StoredObject, ownerTag: string): Owned | null {
+  const [name] = /^[^.]+(?=\.ics$)/.exec(nameOf(url)) ?? [];
+  return ownedBy(ownerTag, content ?? NO_LABELS, [content?.uid, name]);
 }
 
 /** Converts an object with a key to the contract's form. */
-export function toRemoteItem({ url, etag, content }: StoredObject, key: ItemKey, ownerTag: string): RemoteItem {
+export function toRemoteItem(stored: StoredObject, key: ItemKey, ownerTag: string): RemoteItem {
+  const { url, etag, content } = stored;
   const remoteId = remoteIdOf(url, key);
   if (content === null) return { key, sealedRecordId: null, remoteId, versionTag: etag, item: null, unreadable: true };
-  const { sealedRecordId, item, revision } = content;
-  const versionTag = versionTagOf(etag, content);
-  const lost = content.ownerTag === ownerTag ? {} : { marksLost: true as const };
-  return { key, sealedRecordId, remoteId, versionTag, item, ...withRevision(revision), ...lost };
+  const owned = ownedPart(ownedAt(stored, ownerTag) ?? { ...content, marksLost: true });
+  return { key, remoteId, versionTag: versionTagOf(etag, content), item: content.item, ...owned };
 }
 
 /**

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
 import type { CalendarItem, ItemTime, Presets } from '../../model/items.ts';
-import type { ItemKey } from '../../model/operations.ts';
 import { atOnce, eachInPieces, type Pieces } from '../../model/pieces.ts';
 import { foldLines } from '../../model/text.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
@@ -28,15 +27,11 @@ import {
   readTimes,
   textOf,
 } from '../icalendar.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
+import { fromFields, type Labels, type LabelsToWrite, toFields } from '../labels.ts';
 import { SEQUENCE_START_AT } from './limits.ts';
 
 /** Content of one calendar object. */
-export interface ObjectToWrite {
-  key: ItemKey;
-  ownerTag: string;
-  sealedRecordId: string;
-  revision: number;
+export interface ObjectToWrite extends Required<LabelsToWrite> {
   item: CalendarItem;
   writtenAt: Instant;
   /** Stored object, if fetched. The write exceeds its SEQUENCE and keeps users' additions. */
@@ -44,12 +39,8 @@ export interface ObjectToWrite {
 }
 
 /** Calendar object as stored. */
-export interface ObjectContent {
+export interface ObjectContent extends Labels {
   uid: string | null;
-  ownerTag: string | null;
-  sealedRecordId: string | null;
-  /** Revision stamped by the last write. */
-  revision?: number;
   sequence: number;
   /** Users' content, as lines of iCalendar (`retainedOf`). */
   userText: string;
@@ -60,14 +51,17 @@ export interface ObjectContent {
   item: CalendarItem | null;
 }
 
-const MARK_PROPERTY = 'x-clinic-mirror';
-const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
-const REVISION_PROPERTY = 'x-clinic-mirror-revision';
+/** Properties with the labels. The UID is the key. */
+const LABEL_FIELDS = {
+  ownerTag: 'x-clinic-mirror',
+  sealedRecordId: 'x-clinic-mirror-locator',
+  revision: 'x-clinic-mirror-revision',
+} as const;
 /** Separates the description of the last write from users' text. */
 const DESCRIPTION_STAMP_PROPERTY = 'x-clinic-mirror-notes';
 
 /** Name of the owner tag property in the form for filters. */
-export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
+export const MARK_PROPERTY_NAME = LABEL_FIELDS.ownerTag.toUpperCase();
 
 const HEAD = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//clinic-mirror//clinic-mirror//EN'];
 
@@ -89,9 +83,7 @@ export function toCalendarObject(object: ObjectToWrite): string {
   addText(event, 'class', item.visibility === 'default' ? 'PUBLIC' : 'PRIVATE');
   if (item.tentative === true) addText(event, 'status', 'TENTATIVE');
   addText(event, 'transp', item.busy ? 'OPAQUE' : 'TRANSPARENT');
-  addText(event, MARK_PROPERTY, object.ownerTag);
-  addText(event, LOCATOR_PROPERTY, object.sealedRecordId);
-  addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
+  for (const [field, value] of Object.entries(toFields(LABEL_FIELDS, object))) addText(event, field, value);
   addText(event, DESCRIPTION_STAMP_PROPERTY, toDescriptionStamp(description));
   addPresets(event, item.presets, stored?.presets ?? null);
   const lines = event.toString().slice(0, -END_OF_EVENT.length);
@@ -144,9 +136,7 @@ function* contentOf(calendar: ICAL.Component): Pieces<ObjectContent | null> {
   );
   return {
     uid: textOf(event, 'uid'),
-    ownerTag: textOf(event, MARK_PROPERTY),
-    sealedRecordId: textOf(event, LOCATOR_PROPERTY),
-    ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
+    ...fromFields(LABEL_FIELDS, (field) => textOf(event, field)),
     sequence: Number(textOf(event, 'sequence')) || 0,
     userText: yield* retainedOf(event, presets),
     descriptionParts: wording,

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS, recoveredParts } from '../event-content.ts';
+import { areOfWrite, labelsOf } from '../labels.ts';
 import { supersededBy } from '../owner.ts';
 import { additionsTextOf, withAdditionsOf } from './additions.ts';
 import { checked, mayWrite, proveThere } from './calendars.ts';
@@ -132,11 +133,11 @@ async function overwrite(
   effect: Effect,
 ): Promise<LocatedOutcome> {
   const { content, url, etag } = stored;
-  const { recordId, key, sealedRecordId, item, revision } = operation;
+  const { recordId, key } = operation;
   if (keyOf(stored, collection.ownerTag) !== key) return { outcome: { recordId, result: 'key-burnt' }, url: null };
   const superseded = supersededBy(operation, toRemoteItem(stored, key, collection.ownerTag));
   if (superseded !== null) return { outcome: superseded, url: null };
-  if (content?.sealedRecordId === sealedRecordId && content.revision === revision && isSameItem(content.item, item)) {
+  if (content !== null && areOfWrite(content, operation) && isSameItem(content.item, operation.item)) {
     const versionTag = versionTagOf(etag, content);
     return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
   }
@@ -207,12 +208,13 @@ async function emptied(
 
 async function put(
   collection: Collection,
-  { key, sealedRecordId, item, revision }: Write,
+  write: Write,
   url: URL,
   { condition, stored = null }: { condition: Record<string, string>; stored?: Before },
 ): Promise<DavResponse> {
   const { ownerTag, clock } = collection;
-  const body = toCalendarObject({ key, ownerTag, sealedRecordId, revision, item, writtenAt: clock(), stored });
+  const { key, item, revision } = write;
+  const body = toCalendarObject({ ...labelsOf(ownerTag, write), item, writtenAt: clock(), stored });
   const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
   const answer = await sendWrite(collection, { method: 'PUT', url, headers, body });
   if (!isUnproved(answer)) return answer;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
 import type { FeedEntry, FeedStore } from '../../model/feeds.ts';
-import type { CalendarItem, ItemTime } from '../../model/items.ts';
+import type { CalendarItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
-import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
+import { type Instant, overlaps, type TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { addInstant, addText, addTimes, carriable } from '../icalendar.ts';
-import { instantOfLocal } from '../icalendar-zones.ts';
+import { spanOf } from '../icalendar-zones.ts';
 import type { FeedSettings } from './schemas.ts';
 import { RETAINED_BEFORE_MS } from './schemas.ts';
 
@@ -97,12 +97,6 @@ async function dropPast(
   for (const [key, { item, revision }] of entries) {
     if (spanOf(item.time, zone).endAt < beforeAt) await store.takeOut(key, revision);
   }
-}
-
-function spanOf(time: ItemTime, zone: string): TimeSpan {
-  if (time.kind === 'timed') return { startAt: Date.parse(time.start), endAt: Date.parse(time.end) };
-  const midnight = (date: string) => instantOfLocal(`${date}T00:00:00`, zone);
-  return { startAt: midnight(time.startDate), endAt: midnight(time.endDate) };
 }
 
 /** Converts an item to its public form. The key is the only internal identifier in the form. */

@@ -19,9 +19,9 @@ import {
   EVENT_FIELDS,
   EVENTS_PAGE_SIZE,
   HEAD_FIELDS,
+  LABEL_FIELDS,
   LARGEST_ANSWER_BYTES,
   LONGEST_HEAD,
-  MARK_PROPERTY,
   PATCH_UNITS,
 } from './limits.ts';
 
@@ -120,7 +120,7 @@ function eventsParameters({ calendarId, ownerTag, window, pageToken }: EventsQue
     maxResults: EVENTS_PAGE_SIZE,
     fields: `nextPageToken,items(${EVENT_FIELDS})`,
     // A filter by owner tag would hide events that lost their marks: without a window, each event is listed.
-    ...(window === null ? {} : { privateExtendedProperty: [`${MARK_PROPERTY}=${ownerTag}`] }),
+    ...(window === null ? {} : { privateExtendedProperty: [`${LABEL_FIELDS.ownerTag}=${ownerTag}`] }),
     ...(window === null ? {} : { timeMin: rfc3339(window.fromAt), timeMax: rfc3339(window.toAt) }),
     ...page(pageToken),
   };

@@ -4,6 +4,7 @@ import { pathSegment } from '../../model/path-segment.ts';
 import { storableTag } from '../../model/stored-limits.ts';
 import { deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
+import { labelsOf } from '../labels.ts';
 import { failed } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
@@ -14,7 +15,6 @@ import {
   isBlank,
   type OwnEvent,
   readOwnEvent,
-  type Stamp,
   type Touched,
   toBlankEvent,
   toEvent,
@@ -248,7 +248,11 @@ function patchCall(scope: FlowScope, operation: Write, id: string, event: EventV
   const added = operation.kind === 'update' ? operation.additions : undefined;
   const { descriptionParts, fields, query } = withAdditionsOf({ ...event, descriptionParts: recovered }, added);
   const touched = { ...event, descriptionParts };
-  const body = { ...toPatch(operation.item, stampOf(scope, operation), touched), ...fields, ...sequenceOf(event) };
+  const body = {
+    ...toPatch(operation.item, labelsOf(scope.ownerTag, operation), touched),
+    ...fields,
+    ...sequenceOf(event),
+  };
   return { method: 'PATCH', path: eventPath(scope, id, { ...WRITE_QUERY, ...query }), ifMatch: event.etag, body };
 }
 
@@ -259,11 +263,7 @@ function putCall(scope: FlowScope, operation: Write, id: string, event: EventVer
 }
 
 function contentOf(scope: FlowScope, operation: Write): object {
-  return toEvent(operation.item, stampOf(scope, operation));
-}
-
-function stampOf({ ownerTag }: FlowScope, { sealedRecordId, revision }: Write): Stamp {
-  return { ownerTag, sealedRecordId, revision };
+  return toEvent(operation.item, labelsOf(scope.ownerTag, operation));
 }
 
 function blankCall(scope: FlowScope, id: string, event: EventVersion): WireCall {

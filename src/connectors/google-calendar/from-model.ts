@@ -24,16 +24,23 @@ import {
   toPresetsText,
   withPresets,
 } from '../event-content.ts';
-import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
+import {
+  areOfWrite,
+  fromFields,
+  KEY_FORM,
+  type LabelsToWrite,
+  type Owned,
+  ownedBy,
+  ownedPart,
+  toFields,
+} from '../labels.ts';
 import { additionsIn } from './additions.ts';
 import {
   DESCRIPTION_STAMP_PROPERTY,
-  LOCATOR_PROPERTY,
+  LABEL_FIELDS,
   LONGEST_DESCRIPTION,
   LONGEST_READ,
-  MARK_PROPERTY,
   PRESETS_PROPERTY,
-  REVISION_PROPERTY,
 } from './limits.ts';
 import {
   type Additions,
@@ -45,17 +52,12 @@ import {
 } from './schemas.ts';
 
 /** Own event, with the fields that decide the next step. */
-export interface OwnEvent {
+export interface OwnEvent extends Omit<Owned, 'key'> {
   id: string;
   etag: string | null;
   cancelled: boolean;
-  sealedRecordId: string | null;
-  /** The event has no owner tag, but an id in the form of a key, which only clinic-mirror can produce. */
-  marksLost?: true;
   /** The event exists, but Google returned it in an unknown form. */
   unreadable?: true;
-  /** Revision stamped by the last write. */
-  revision?: number;
   /** Google's counter of changes. A PUT must not send a lower number. */
   sequence?: number;
   /** Description parts of clinic-mirror and of users. The item excludes users' parts. */
@@ -65,13 +67,6 @@ export interface OwnEvent {
   additions: Omit<Additions, 'description'>;
   /** Null if the event has no valid item form. */
   item: CalendarItem | null;
-}
-
-/** Values of the private properties of an event. */
-export interface Stamp {
-  ownerTag: string;
-  sealedRecordId: string;
-  revision: number;
 }
 
 /** Fields that users may have changed, required for a PATCH. */
@@ -85,10 +80,10 @@ export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: N
  * item has one, so that Google sends no e-mails or notifications. The status revives a deleted event.
  * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
  */
-export function toEvent(item: CalendarItem, stamp: Stamp): object {
+export function toEvent(item: CalendarItem, labels: LabelsToWrite): object {
   const { title, description, location } = normaliseItem(item);
   return {
-    ...ownedWith({ ...item, title, description }, stamp, NO_PRESETS),
+    ...ownedWith({ ...item, title, description }, labels, NO_PRESETS),
     ...(description === null ? {} : { description: escapeHtml(description) }),
     ...(location === null ? {} : { location }),
     ...toEventTimes(item.time),
@@ -105,14 +100,14 @@ export function toEvent(item: CalendarItem, stamp: Stamp): object {
  */
 export function toPatch(
   item: CalendarItem,
-  stamp: Stamp,
+  labels: LabelsToWrite,
   { descriptionParts, presets }: Omit<Touched, 'additions'>,
 ): object {
   const { title, description, location } = normaliseItem(item, LONGEST_DESCRIPTION - lengthOfTheirs(descriptionParts));
   const { start, end } = toEventTimes(item.time);
   const noTime = { date: null, dateTime: null, timeZone: null };
   return {
-    ...ownedWith({ ...item, title, description }, stamp, presets),
+    ...ownedWith({ ...item, title, description }, labels, presets),
     ...toPresetFields(presets, item.presets),
     ...(isTheirsAlone(description, descriptionParts)
       ? {}
@@ -123,7 +118,7 @@ export function toPatch(
   };
 }
 
-function ownedWith(item: CalendarItem, stamp: Stamp, { last }: PresetsThere): object {
+function ownedWith(item: CalendarItem, labels: LabelsToWrite, { last }: PresetsThere): object {
   const { title, busy, tentative, visibility, description, presets } = item;
   const presetsText = presets === undefined ? null : toPresetsText(presets);
   return {
@@ -133,9 +128,7 @@ function ownedWith(item: CalendarItem, stamp: Stamp, { last }: PresetsThere): ob
     transparency: busy ? 'opaque' : 'transparent',
     extendedProperties: {
       private: {
-        [MARK_PROPERTY]: stamp.ownerTag,
-        [LOCATOR_PROPERTY]: stamp.sealedRecordId,
-        [REVISION_PROPERTY]: toRevisionText(stamp.revision),
+        ...toFields(LABEL_FIELDS, labels),
         [DESCRIPTION_STAMP_PROPERTY]: toDescriptionStamp(description),
         ...(presetsText === null && !hasPresets(last) ? {} : { [PRESETS_PROPERTY]: presetsText }),
       },
@@ -146,8 +139,8 @@ function ownedWith(item: CalendarItem, stamp: Stamp, { last }: PresetsThere): ob
 /** Builds an empty event with only the owner tag. A repeated deletion still recognises the event as an own event. */
 export function toBlankEvent(ownerTag: string): object {
   return {
-    ...toEvent(BLANK_ITEM, { ownerTag, sealedRecordId: '', revision: 0 }),
-    extendedProperties: { private: { [MARK_PROPERTY]: ownerTag } },
+    ...toEvent(BLANK_ITEM, { ownerTag, key: '', sealedRecordId: '', revision: 0 }),
+    extendedProperties: { private: { [LABEL_FIELDS.ownerTag]: ownerTag } },
   };
 }
 
@@ -165,8 +158,9 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
   if (!head.success) return unreadEvent(event);
   const { id, etag, status, sequence, description } = head.data;
   const properties = head.data.extendedProperties?.private ?? {};
-  const tag = properties[MARK_PROPERTY];
-  if (tag !== ownerTag && (isTagOfAnother(ownerTag, tag) || !KEY_FORM.test(id))) return null;
+  const labels = fromFields(LABEL_FIELDS, (field) => properties[field]);
+  const owned = ownedBy(ownerTag, labels, [id]);
+  if (owned === null) return null;
   if ((description?.length ?? 0) > LONGEST_READ) return unreadEvent(event);
   const wording = readDescription(description ?? '', properties[DESCRIPTION_STAMP_PROPERTY], 'html');
   const presets = readPresets(head.data, properties[PRESETS_PROPERTY]);
@@ -174,9 +168,7 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
     id,
     etag: storableTag(etag),
     cancelled: status === 'cancelled',
-    ...(tag === ownerTag ? {} : { marksLost: true }),
-    sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,
-    ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
+    ...ownedPart(owned),
     ...(sequence === undefined ? {} : { sequence }),
     descriptionParts: wording,
     presets,
@@ -206,18 +198,19 @@ function unreadEvent(event: unknown): OwnEvent | null {
  * is marked if a deletion must fetch the event, to keep what users added.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, sealedRecordId, etag, descriptionParts, presets, item, revision, marksLost, unreadable } = event;
+  const { id, etag, descriptionParts, presets, item, unreadable } = event;
   const isBare = Object.keys(event.additions).length === 0;
   const blindTag = isBare ? etag : tagWithAdditions(etag);
   const versionTag = mayHoldTheirs(descriptionParts) || hasPresets(presets.last) ? null : blindTag;
-  const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };
-  return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision), ...flags };
+  return { key: id, remoteId: id, versionTag, item, ...ownedPart(event), ...(unreadable ? { unreadable } : {}) };
 }
 
 /** Checks whether the event already equals the result of this operation, so that no write is required. */
-export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
-  const isStamped = event.sealedRecordId !== null && event.revision === revision;
-  return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
+export function holds(
+  event: OwnEvent,
+  write: Pick<LabelsToWrite, 'sealedRecordId' | 'revision'> & { item: CalendarItem },
+) {
+  return areOfWrite(event, write) && isDeepStrictEqual(event.item, normaliseItem(write.item));
 }
 
 /**

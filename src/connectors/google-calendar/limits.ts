@@ -46,14 +46,12 @@ export const USAGE_LIMIT_PAUSE_MS = HOUR_MS;
  */
 export const UNREADABLE_FOR_MS = DAY_MS;
 
-/** Private extended property with the owner tag (keys: at most 44 characters, values: 1,024). */
-export const MARK_PROPERTY = 'clinicMirror';
-
-/** Private extended property with the encrypted record id. */
-export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
-
-/** Private extended property with the revision of the write. */
-export const REVISION_PROPERTY = 'clinicMirrorRevision';
+/** Private extended properties with the labels (keys: at most 44 characters, values: 1,024). The event's id is the key. */
+export const LABEL_FIELDS = {
+  ownerTag: 'clinicMirror',
+  sealedRecordId: 'clinicMirrorLocator',
+  revision: 'clinicMirrorRevision',
+} as const;
 
 /**
  * Private extended property that separates the description of the last write from users' text. Without this property, an outdated

@@ -3,7 +3,7 @@ import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName }
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { DAY_MS } from '../../model/time.ts';
 import type { Choices } from '../fitting.ts';
-import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp, withRevision } from '../owner.ts';
+import { belongingOf, ownedByStamp, type Stamp, stampedPart, toStamp } from '../owner.ts';
 import type { HubSpotClient, Paths } from './client.ts';
 import { recordSchema, type SubscriptionRule } from './schemas.ts';
 
@@ -84,13 +84,12 @@ export function readRecord(
   const values = Object.fromEntries(
     Object.entries(record.properties).map(([name, value]) => [name, typeof value === 'string' && value ? value : null]),
   );
-  const stampText = values[stampProperty] ?? null;
-  const stamp = fromStamp(ownerTag, stampText);
+  const { owner, stamp } = ownedByStamp(ownerTag, values[stampProperty]);
   return {
     id: record.id,
     key: values[keyProperty] ?? null,
     stamp,
-    isForeign: isStampOfAnother(ownerTag, stampText),
+    isForeign: owner === 'foreign',
     values,
     isNew: record.new ?? null,
     traceId: record.objectWriteTraceId ?? null,
@@ -123,8 +122,8 @@ export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<Crm
   const { id: remoteId, key, stamp } = record;
   const isAlone = record.hasContact === false && stamp !== null && stamp.contactKey !== null;
   const item = stamp === null ? null : toItem(scope, record, isAlone ? { ...stamp, contactRecreations: 0 } : stamp);
-  const base = { key: key ?? '', sealedRecordId: stamp?.sealedRecordId ?? null, remoteId, versionTag: null, item };
-  return { ...base, ...withRevision(stamp?.revision), ...refusalsIn(scope, record, item) };
+  const base = { key: key ?? '', remoteId, versionTag: null, item };
+  return { ...base, ...stampedPart(stamp), ...refusalsIn(scope, record, item) };
 }
 
 /**

@@ -5,6 +5,7 @@ import { pathSegment } from '../../model/path-segment.ts';
 import { storableTag } from '../../model/stored-limits.ts';
 import { BLANK_ITEM, deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
+import { labelsOf } from '../labels.ts';
 import { supersededBy } from '../owner.ts';
 import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { additionsTextOf, withAdditionsOf } from './additions.ts';
@@ -13,7 +14,6 @@ import {
   holds,
   type OwnEvent,
   readOwnEvent,
-  type Stamp,
   type Touched,
   toBlankPatch,
   toEvent,
@@ -327,7 +327,7 @@ function patchCall(scope: FlowScope, operation: Write, event: EventVersion & Tou
   const descriptionParts = recoveredParts(event.descriptionParts, 'plain', operation);
   const added = operation.kind === 'update' ? operation.additions : undefined;
   const taken = withAdditionsOf({ ...event, descriptionParts }, added);
-  const patch = toPatch(operation.item, stampOf(scope, operation), scope, taken.event);
+  const patch = toPatch(operation.item, labelsOf(scope.ownerTag, operation), scope, taken.event);
   const body = { ...taken.categories, ...patch, ...taken.reminder };
   return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
@@ -344,11 +344,7 @@ function deleteCall(scope: FlowScope, isForGood: boolean, { id, etag }: EventVer
 }
 
 function contentOf(scope: FlowScope, operation: Write) {
-  return toEvent(operation.item, stampOf(scope, operation), scope);
-}
-
-function stampOf({ ownerTag }: FlowScope, { key, sealedRecordId, revision }: Write): Stamp {
-  return { ownerTag, key, sealedRecordId, revision };
+  return toEvent(operation.item, labelsOf(scope.ownerTag, operation), scope);
 }
 
 /** Returns the path of the calendar's events. */

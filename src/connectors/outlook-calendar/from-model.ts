@@ -23,37 +23,37 @@ import {
   toPresetsText,
   withPresets,
 } from '../event-content.ts';
-import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
+import {
+  areOfWrite,
+  fromFields,
+  KEY_FORM,
+  type Labels,
+  type LabelsToWrite,
+  NO_RECORD,
+  type Owned,
+  ownedBy,
+  ownedPart,
+  toFields,
+} from '../labels.ts';
 import { hasAdditions } from './additions.ts';
 import { htmlToText } from './html.ts';
-import { LONGEST_BODY, LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
+import { LONGEST_BODY, LONGEST_LINE, PROPERTIES } from './limits.ts';
 import { type EventHead, type EventTime, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
+
+/** Short names of the properties with the labels, in {@link PROPERTIES}. */
+const LABEL_FIELDS = { ownerTag: 'ownerTag', key: 'key', sealedRecordId: 'sealedRecordId', revision: 'revision' };
 
 /** Outlook always accepts this zone. */
 export const UTC = 'UTC';
 
-/** Values of the extended properties of an event. */
-export interface Stamp {
-  ownerTag: string;
-  key: ItemKey;
-  sealedRecordId: string;
-  revision: number;
-}
-
 /** Event with this target's owner tag, with the fields that decide the next step. */
-export interface OwnEvent {
+export interface OwnEvent extends Owned {
   id: string;
   etag: string | null;
-  key: ItemKey | null;
   /** Null for an event that clinic-mirror did not create under a key, such as a user's copy. */
   transactionId: string | null;
-  sealedRecordId: string | null;
-  /** The event has no owner tag; its id, its key or its transaction id identifies it. */
-  marksLost?: true;
   /** The event exists, but Graph returned it in an unknown form. */
   unreadable?: true;
-  /** Revision stamped by the last write. */
-  revision?: number;
   /** A user invited guests. Outlook sends e-mails to guests at each change and at the deletion. */
   hasGuests: boolean;
   /** Body parts of clinic-mirror and of users, as plain text. The item excludes users' parts. */
@@ -89,7 +89,7 @@ export interface Zones {
  * writes no text, otherwise as plain text below a separator.
  * @see https://learn.microsoft.com/graph/api/event-update
  */
-export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched: Touched) {
+export function toPatch(item: CalendarItem, labels: LabelsToWrite, zones: Zones, touched: Touched) {
   const { title, description, location } = normaliseItem(item);
   const { descriptionParts, presets } = touched;
   const isStamped = item.presets !== undefined || hasPresets(presets.last);
@@ -104,8 +104,7 @@ export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched:
     sensitivity: item.visibility === 'default' ? 'normal' : 'private',
     ...toPresetFields(touched, item.presets),
     singleValueExtendedProperties: toProperties({
-      ...stamp,
-      revision: toRevisionText(stamp.revision),
+      ...toFields(LABEL_FIELDS, labels),
       notes: toDescriptionStamp(description),
       ...(isStamped ? { presets: toPresetsText(item.presets ?? {}) } : {}),
       ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}),
@@ -122,8 +121,8 @@ function showAsOf({ busy, tentative }: CalendarItem): string {
 /**
  * Builds the content of a new event, without a reminder unless the item has one. Guests are never sent, so that Outlook sends no e-mails.
  */
-export function toEvent(item: CalendarItem, stamp: Stamp, zones: Zones) {
-  return { isReminderOn: false, ...toPatch(item, stamp, zones, UNTOUCHED) };
+export function toEvent(item: CalendarItem, labels: LabelsToWrite, zones: Zones) {
+  return { isReminderOn: false, ...toPatch(item, labels, zones, UNTOUCHED) };
 }
 
 /**
@@ -131,12 +130,12 @@ export function toEvent(item: CalendarItem, stamp: Stamp, zones: Zones) {
  * finds the event.
  */
 export function toBlankPatch(
-  { ownerTag, key }: Pick<Stamp, 'ownerTag' | 'key'>,
+  { ownerTag, key }: Pick<Required<LabelsToWrite>, 'ownerTag' | 'key'>,
   zones: Zones,
   { presets }: Pick<OwnEvent, 'presets'>,
 ): object {
-  const stamp: Stamp = { ownerTag, key, sealedRecordId: NO_RECORD, revision: 0 };
-  return { ...toPatch(BLANK_ITEM, stamp, zones, { ...UNTOUCHED, presets }), categories: [] };
+  const labels = { ownerTag, key, sealedRecordId: NO_RECORD, revision: 0 };
+  return { ...toPatch(BLANK_ITEM, labels, zones, { ...UNTOUCHED, presets }), categories: [] };
 }
 
 function toProperties(values: Partial<Record<keyof typeof PROPERTIES, string>>): { id: string; value: string }[] {
@@ -149,28 +148,23 @@ function toProperties(values: Partial<Record<keyof typeof PROPERTIES, string>>):
  */
 export function readOwnEvent(
   event: unknown,
-  { ownerTag, wholeDayZone }: Pick<Stamp, 'ownerTag'> & Pick<Zones, 'wholeDayZone'>,
+  { ownerTag, wholeDayZone }: Pick<LabelsToWrite, 'ownerTag'> & Pick<Zones, 'wholeDayZone'>,
   storedKey: ItemKey | null = null,
 ): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return unreadEvent(event, storedKey);
   const { id, transactionId, attendees, categories, singleValueExtendedProperties } = head.data;
   const values = readProperties(singleValueExtendedProperties ?? []);
-  const key = [values.key, transactionId, storedKey].find((one) => KEY_FORM.test(one ?? '')) ?? null;
-  const isMarked = values.ownerTag === ownerTag;
-  if (!isMarked && (isTagOfAnother(ownerTag, values.ownerTag) || key === null)) return null;
-  if ((head.data.body?.content.length ?? 0) > LONGEST_BODY) return unreadEvent(event, values.key ?? key);
+  const owned = ownedBy(ownerTag, labelsIn(values), [transactionId, storedKey]);
+  if (owned === null) return null;
+  if ((head.data.body?.content.length ?? 0) > LONGEST_BODY) return unreadEvent(event, owned.key);
   const wording = readDescription(bodyText(head.data.body), values.notes, 'plain');
   const presets = readPresets(head.data, values.presets);
-  const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);
   return {
     id,
     etag: storableTag(head.data['@odata.etag']),
-    key: isMarked ? (values.key ?? storedKey) : key,
-    ...(isMarked ? {} : { marksLost: true }),
+    ...owned,
     transactionId: transactionId ?? null,
-    sealedRecordId,
-    ...withRevision(fromRevisionText(values.revision)),
     hasGuests: (attendees ?? []).length > 0,
     descriptionParts: wording,
     presets,
@@ -178,6 +172,10 @@ export function readOwnEvent(
     theirReminder: presets.theirs.has('reminderMinutes') ? reminderOf(head.data) : null,
     item: readItem(event, { zone: values.zone ?? null, wholeDayZone, descriptionParts: wording, presets }),
   };
+}
+
+function labelsIn(values: Partial<Record<string, string>>): Labels {
+  return fromFields(LABEL_FIELDS, (field) => values[field]);
 }
 
 /** Returns an event of which only the ids are known. */
@@ -205,18 +203,19 @@ export function readProperties(properties: readonly { id: string; value: string 
  * to keep what users added.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, etag, key, transactionId, sealedRecordId, item, revision, marksLost, unreadable } = event;
+  const { id, etag, key, transactionId, item, unreadable } = event;
   const mustLook = event.hasGuests || mayHoldTheirs(event.descriptionParts) || hasPresets(event.presets.last);
   const versionTag = mustLook ? null : hasAdditions(event) ? tagWithAdditions(etag) : etag;
-  const base = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
-  const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };
-  return { ...base, ...withRevision(revision), ...flags };
+  const base = { key: key ?? transactionId ?? '', remoteId: id, versionTag, item, ...ownedPart(event) };
+  return { ...base, ...(unreadable ? { unreadable } : {}) };
 }
 
 /** Checks whether the event already equals the result of this operation, so that no write is required. */
-export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
-  const isStamped = event.sealedRecordId !== null && event.revision === revision;
-  return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
+export function holds(
+  event: OwnEvent,
+  write: Pick<LabelsToWrite, 'sealedRecordId' | 'revision'> & { item: CalendarItem },
+) {
+  return areOfWrite(event, write) && isDeepStrictEqual(event.item, normaliseItem(write.item));
 }
 
 /**

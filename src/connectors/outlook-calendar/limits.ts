@@ -112,9 +112,6 @@ export const PROPERTIES = {
   zone: propertyId('MirrorZone'),
 } as const;
 
-/** Replaces the encrypted record id of an event that was cleared before its deletion. */
-export const NO_RECORD = '-';
-
 /**
  * Header of each request, including each request within a batch, since a batch does not pass its headers to its parts. Asks for ids that
  * survive a move, times in UTC, and bodies as text (learn.microsoft.com/graph/outlook-immutable-id,

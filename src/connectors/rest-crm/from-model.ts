@@ -4,7 +4,7 @@ import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { storableTag } from '../../model/stored-limits.ts';
 import type { ContactStamp } from '../connector.ts';
 import type { Choices, PropertyRule } from '../fitting.ts';
-import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
+import { belongingOf, ownedByStamp, stampedPart, toStamp } from '../owner.ts';
 import type { CrmClient } from './client.ts';
 import type { CrmDescription, CrmResource } from './description.ts';
 import {
@@ -69,17 +69,16 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
   if (id === null) return null;
   const read = memberReader(scope, row);
   const key = read(resource.keyField);
-  const stampText = resource.stampField === undefined ? null : (read(resource.stampField) ?? null);
-  const stamp = fromStamp(scope.ownerTag, stampText);
+  const stampText = resource.stampField === undefined ? null : read(resource.stampField);
+  const { owner, stamp } = ownedByStamp(scope.ownerTag, stampText);
   const tag = resource.row.versionTag === undefined ? null : (valueAt(row, resource.row.versionTag) ?? null);
   // Without a stamp, only a contact is complete; other objects need the stamp's data.
   const isReadable = stamp !== null || (resource.stampField === undefined && scope.stream === 'patients');
   return {
     id,
     key: typeof key === 'string' && KEY.test(key) ? key : null,
-    owner: stamp !== null ? 'ours' : isStampOfAnother(scope.ownerTag, stampText) ? 'foreign' : 'bare',
+    owner,
     remote: {
-      sealedRecordId: stamp?.sealedRecordId ?? null,
       remoteId: id,
       versionTag: storableTag(tag === null ? null : String(tag)),
       item: isReadable
@@ -88,7 +87,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
             ...(stamp === null ? { contactKey: null, startAt: 0 } : belongingOf(stamp)),
           }
         : null,
-      ...withRevision(stamp?.revision),
+      ...stampedPart(stamp),
     },
     contactIds: resource.row.contact === undefined ? null : idsIn(valueAt(row, resource.row.contact)),
   };

@@ -3,7 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { failed, logUnemptied } from '../outcomes.ts';
-import { fromStamp, isStampOfAnother } from '../owner.ts';
+import { ownedByStamp } from '../owner.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { INDIVIDUAL, type RecordForm } from './description.ts';
@@ -93,9 +93,10 @@ async function withIndividuals(
 
 /** Returns the ids of a deletion's own objects: none if already deleted, null if several objects have the key. */
 function ownIds({ form, ownerTag }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
-  const ours = records.filter((record) => fromStamp(ownerTag, record[form.stampField]) !== null);
+  const ownerOf = (record: SeenRecord) => ownedByStamp(ownerTag, record[form.stampField]).owner;
+  const ours = records.filter((record) => ownerOf(record) === 'ours');
   // Only clinic-mirror can produce the key, so an object with the key is deleted even if a user damaged or cleared the stamp.
-  const ofKeys = records.filter((record) => !isStampOfAnother(ownerTag, record[form.stampField]));
+  const ofKeys = records.filter((record) => ownerOf(record) !== 'foreign');
   const byKey = Map.groupBy(ofKeys, (record) => record[form.keyField]);
   const byId = new Map(ours.map((record) => [record.Id, record]));
   return ({ key, remoteId }) => {

@@ -1,6 +1,6 @@
 import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { Operation, RemoteItem } from '../../model/operations.ts';
-import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
+import { belongingOf, ownedByStamp, stampedPart, toStamp } from '../owner.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
 
@@ -62,26 +62,25 @@ export function toRemoteItem(
   record: SeenRecord,
   contactKey: string | null,
 ): RemoteItem<CrmItem> | null {
-  const stamp = fromStamp(ownerTag, record[form.stampField]);
+  const { stamp } = ownedByStamp(ownerTag, record[form.stampField]);
   if (stamp === null) return null;
   const key = record[form.keyField];
   const properties = propertiesOf(form, record);
   const refuses = form.refusalFields.filter((name) => record[name] === true);
   return {
     key: typeof key === 'string' ? key : '',
-    sealedRecordId: stamp.sealedRecordId,
     remoteId: record.Id,
     versionTag: null,
     item: properties === null ? null : { properties, ...belongingOf(stamp), contactKey },
-    ...withRevision(stamp.revision),
+    ...stampedPart(stamp),
     ...(refuses.length === 0 ? {} : { refuses }),
   };
 }
 
 /** Converts an object with a key whose stamp was lost or damaged, without its content. Returns null for any other object. */
 export function toUnstamped(form: RecordForm, ownerTag: string, record: SeenRecord): RemoteItem<CrmItem> | null {
-  const [key, stamp] = [record[form.keyField], record[form.stampField]];
-  if (typeof key !== 'string' || fromStamp(ownerTag, stamp) !== null || isStampOfAnother(ownerTag, stamp)) return null;
+  const key = record[form.keyField];
+  if (typeof key !== 'string' || ownedByStamp(ownerTag, record[form.stampField]).owner !== 'bare') return null;
   return { key, sealedRecordId: null, remoteId: record.Id, versionTag: null, item: null };
 }
 

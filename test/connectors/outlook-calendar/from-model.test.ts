@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toDescriptionStamp, toPresetsText } from '../../../src/connectors/event-content.ts';
+import type { LabelsToWrite } from '../../../src/connectors/labels.ts';
 import {
   holds,
   normaliseItem,
   readOwnEvent,
-  type Stamp,
   toBlankPatch,
   toEvent,
   toPatch,
@@ -21,7 +21,7 @@ import { items, times, ZONES } from '../written-items.ts';
 
 const ROME = { wholeDayZone: 'Europe/Rome', refusedZones: new Set<string>() };
 
-const STAMP: Stamp = {
+const STAMP: Required<LabelsToWrite> = {
   ownerTag: 'contractmark0000',
   key: 'k'.repeat(32),
   sealedRecordId: 'v1.LocatorInBothCases',
@@ -189,7 +189,7 @@ describe('an event as an item', () => {
   ])('is unchanged despite additions by a user: %s', (_, changes) => {
     const event = read(stored(itemWith(), changes))!;
     expect(event.item).toEqual(itemWith());
-    expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
+    expect(holds(event, { item: itemWith(), revision: 9, sealedRecordId: STAMP.sealedRecordId })).toBe(true);
   });
 
   test('has no version tag for its next write while guests would be mailed for it, or a note cleared', () => {
@@ -211,10 +211,20 @@ describe('an event as an item', () => {
 
   test('contains an item only with its content and its encrypted record id', () => {
     const event = read(stored(itemWith()))!;
-    expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
-    expect(holds(event, { item: itemWith({ title: 'Other' }), revision: 9 })).toBe(false);
-    expect(holds(event, { item: itemWith(), revision: 10 }), 'another write').toBe(false);
-    expect(holds({ ...event, sealedRecordId: null }, { item: itemWith(), revision: 9 })).toBe(false);
+    expect(holds(event, { item: itemWith(), revision: 9, sealedRecordId: STAMP.sealedRecordId })).toBe(true);
+    expect(
+      holds(event, { item: itemWith({ title: 'Other' }), revision: 9, sealedRecordId: STAMP.sealedRecordId }),
+    ).toBe(false);
+    expect(
+      holds(event, { item: itemWith(), revision: 10, sealedRecordId: STAMP.sealedRecordId }),
+      'another write',
+    ).toBe(false);
+    expect(
+      holds(
+        { ...event, sealedRecordId: null },
+        { item: itemWith(), revision: 9, sealedRecordId: STAMP.sealedRecordId },
+      ),
+    ).toBe(false);
   });
 });
 
@@ -237,7 +247,7 @@ describe('bodies as Exchange stores them', () => {
   test('of several lines in CRLF with a line end at the end make no difference', () => {
     const item = itemWith({ description: 'one\ntwo' });
     const event = read(stored(item, { body: { contentType: 'text', content: 'one\r\ntwo\r\n' } }))!;
-    expect(holds(event, { item, revision: 9 })).toBe(true);
+    expect(holds(event, { item, revision: 9, sealedRecordId: STAMP.sealedRecordId })).toBe(true);
   });
 });
 
