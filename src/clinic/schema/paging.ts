@@ -31,7 +31,7 @@ const answerPath = z
   .describe('Path in the response: field names joined by dots, or `header:NAME`.');
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
-/** A query parameter's name, optionally with the begin of its value: `date=ge`. */
+/** A query parameter's name, optionally with the beginning of its value: `date=ge`. */
 export const valuedParameter = z
   .string()
   .regex(/^[^=]+(?:=.*)?$/, issueText(message('profile.parameter')))

@@ -148,7 +148,7 @@ const ENDS_SEGMENT = /[/?#]/;
 
 /**
  * Returns the part of a text after a marker, up to the next slash, question mark or hash: the id in `Patient/17`,
- * `https://clinic.example/Patient/17/history/2` and `/patients/17`. The marker is at the begin or follows a slash, unless it begins with one.
+ * `https://clinic.example/Patient/17/history/2` and `/patients/17`. The marker is at the beginning or follows a slash, unless it begins with one.
  * Undefined without the marker, and for other values.
  */
 function textAfter(value: unknown, marker: string): string | undefined {
