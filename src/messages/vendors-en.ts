@@ -327,6 +327,10 @@ export const VENDORS_EN = {
   'profile.time-path':
     'use field names joined by dots, such as slot.start, or two such paths joined by " + ": date + time of day',
   'profile.answer-path': 'use field names joined by dots, such as meta.next, or header: and the name of a header',
+  'profile.list-path': 'use at most one list in brackets, such as entry[].resource, and no part in braces',
+  'profile.parameter':
+    'use the name of a query parameter, such as from, or a name and the beginning of its value, such as date=ge',
+  'profile.url-path': 'begin with a slash and use no query; {placeholder} is the only placeholder',
   'profile.short-page':
     'short-page requires cap: without cap, a truncated page looks like the last page; use empty-page',
   'profile.no-next': 'no-next is for the styles cursor, next-link and link-header',

@@ -335,6 +335,11 @@ export const VENDORS_IT = {
     'indicare nomi di campi separati da punti, come slot.start, oppure due percorsi di questo tipo uniti da " + ": data + ora del giorno',
   'profile.answer-path':
     'indicare nomi di campi separati da punti, come meta.next, oppure header: e il nome di un’intestazione',
+  'profile.list-path':
+    'indicare al massimo un elenco tra parentesi quadre, come entry[].resource, e nessuna parte tra graffe',
+  'profile.parameter':
+    'indicare il nome di un parametro di query, come from, o un nome e l’inizio del suo valore, come date=ge',
+  'profile.url-path': 'iniziare con una barra, senza query; {placeholder} è l’unico segnaposto',
   'profile.short-page': 'short-page richiede cap: senza cap, una pagina troncata sembra l’ultima; usare empty-page',
   'profile.no-next': 'no-next vale per gli stili cursor, next-link e link-header',
   'profile.empty-page': 'empty-page vale per gli stili offset-limit e page-size',

@@ -11,7 +11,6 @@ import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model
 import { isOfSeveralPatients } from '../../model/visits.ts';
 import { clinicError } from '../http/errors.ts';
 import {
-  asFlag,
   asId,
   compilePaths,
   folded,
@@ -27,6 +26,7 @@ import { appointment } from '../schema/shapes.ts';
 import { withEmptyStarts } from './empty-starts.ts';
 import { splitInterval } from './intervals.ts';
 import { RowZone, type ZonedMapper } from './place-zones.ts';
+import { anyRaised, compileRaised } from './raised-flags.ts';
 import {
   compileFields,
   compileFullName,
@@ -58,18 +58,6 @@ export function compileStatuses(appointments: ClinicProfile['appointments']): St
       if (applies && isRaised(row)) status = meant;
     }
     return status;
-  };
-}
-
-/** Compiles the check of a flag. Clinics also write yes and no as numbers and words. */
-export function compileRaised({ path, when }: RaisedBy): (row: JsonObject) => boolean {
-  const read = compilePaths([path]);
-  const values: readonly unknown[] = Array.isArray(when) ? when : [when];
-  const flags: unknown[] = values.filter((one) => typeof one === 'boolean');
-  return (row) => {
-    const value = read(row);
-    if (when === 'present') return (value ?? '') !== '' && asFlag(value) !== false;
-    return values.includes(value) || (flags.length > 0 && flags.includes(asFlag(value)));
   };
 }
 
@@ -116,7 +104,7 @@ export function withTombstones<Model, Rest extends unknown[]>(
   map: (row: unknown, ...rest: Rest) => Mapped<Model>,
   isCancelled: (row: JsonObject) => boolean = () => false,
 ): (row: unknown, ...rest: Rest) => Mapped<Model> {
-  const flags = deletedFlags.map(compileRaised);
+  const isDeleted = anyRaised(deletedFlags);
   const readId = compilePaths(fields.id);
   const tombstoneOf = (row: JsonObject): { unusable: InvalidRow } | null => {
     const recordId = asId(readId(row));
@@ -124,7 +112,7 @@ export function withTombstones<Model, Rest extends unknown[]>(
   };
   return (row, ...rest) => {
     if (!isJsonObject(row)) return map(row, ...rest);
-    const deleted = flags.some((isRaised) => isRaised(row)) ? tombstoneOf(row) : null;
+    const deleted = isDeleted(row) ? tombstoneOf(row) : null;
     if (deleted !== null) {
       const content = map(row, ...rest);
       return 'record' in content ? { ...deleted, deleted: content.record } : deleted;

@@ -1,5 +1,6 @@
 import { APART, asId, compilePaths, isJsonObject, type Mapped, valueAt } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
+import { anyRaised } from './raised-flags.ts';
 
 /** Values of systems for no date: year 0 or 1, and the first days of date types (1899-12-30, 1900-01-01, 1753-01-01), at midnight. */
 const ZERO_DATE =
@@ -9,17 +10,19 @@ const DOT_NET_ZERO = /^\\?\/Date\(-62135\d{9}(?:[+-]\d{4})?\)\\?\/$/;
 
 /**
  * Wraps a mapper of appointments: an unusable row whose start is stated as empty (null, an empty text, a zero date) is not scheduled, and
- * becomes a tombstone. A row without the field is unusable, because the profile may name a wrong field.
+ * becomes a tombstone. A row without the field becomes one only with a flag of `unscheduledFlags`; otherwise it is unusable, because the
+ * profile may name a wrong field.
  */
 export function withEmptyStarts<Model>(
   {
     epochUnit,
-    appointments: { fields, emptyStartMeansUnscheduled },
+    appointments: { fields, emptyStartMeansUnscheduled, unscheduledFlags },
   }: Pick<ClinicProfile, 'appointments' | 'epochUnit'>,
   map: (row: unknown) => Mapped<Model>,
 ): (row: unknown) => Mapped<Model> {
   if (!emptyStartMeansUnscheduled) return map;
   const readId = compilePaths(fields.id);
+  const mayLackStart = anyRaised(unscheduledFlags);
   const isEmpty = (value: unknown) => {
     if (value === null || (value === 0 && epochUnit !== null)) return true;
     const text = typeof value === 'string' ? value.trim() : null;
@@ -32,7 +35,8 @@ export function withEmptyStarts<Model>(
     const stated = fields.start
       .map((path) => valueAt(row, path.split(APART)[0] ?? path))
       .filter((one) => one !== undefined);
-    if (recordId === null || stated.length === 0 || !stated.every(isEmpty)) return mapped;
+    const isUnscheduled = stated.length === 0 ? mayLackStart(row) : stated.every(isEmpty);
+    if (recordId === null || !isUnscheduled) return mapped;
     return { unusable: { recordId, code: 'tombstone', field: 'start', isTombstone: true } };
   };
 }

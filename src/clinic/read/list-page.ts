@@ -9,7 +9,8 @@ import { objectsIn } from '../../model/json-list.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { clinicError } from '../http/errors.ts';
 import type { ReceivedPage } from '../http/paging.ts';
-import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
+import { ITSELF, isJsonObject, type JsonObject } from '../http/rows.ts';
+import { followPath, isMeant, type PathStep, parsePath } from '../schema/paths.ts';
 import type { ResourceName } from '../schema/resources.ts';
 
 /** A cached page: its parsed content, with a body without rows. */
@@ -55,6 +56,8 @@ export interface PageForm<Row> {
   mostValues: number;
   map(row: unknown): Row;
   idOf(row: unknown): string | null;
+  /** Returns whether an answer without a list means an empty list. */
+  isEmpty(answer: JsonObject): boolean;
 }
 
 /** Names of the list's member if the profile has no path; exactly one of them must contain an array. */
@@ -70,9 +73,10 @@ const LONG_BYTES = 131_072;
  */
 export function* pageOf<Row>(
   received: Pick<HttpResponse, 'body' | 'headers' | 'parts'>,
-  form: PageForm<Row>,
+  pageForm: PageForm<Row>,
   cached: CachedStretches<Row> | null,
 ): Pieces<CachedPage<Row>> {
+  const form: CompiledForm<Row> = { ...pageForm, records: compileRecords(pageForm.path) };
   const { headers, parts } = received;
   const answer = { headers, body: parts === undefined ? received.body : yield* joined(parts) };
   const isLong = answer.body.length > LONG_BYTES;
@@ -97,8 +101,29 @@ function* joined(parts: readonly Uint8Array[]): Pieces<Buffer> {
   return body;
 }
 
-function madeOf<Row>(rows: readonly unknown[], { map, idOf }: PageForm<Row>): MadeRows<Row> {
+interface CompiledForm<Row> extends PageForm<Row> {
+  /** Returns the records in a list's elements. */
+  records(elements: readonly unknown[]): readonly unknown[];
+}
+
+function madeOf<Row>(elements: readonly unknown[], { map, idOf, records }: CompiledForm<Row>): MadeRows<Row> {
+  const rows = records(elements);
   return { rows: rows.map(map), ids: rows.map(idOf) };
+}
+
+/** Elements that miss a condition of the path are no records. */
+function compileRecords(path: string | null): CompiledForm<unknown>['records'] {
+  const { within, inner } = listRoute(path ?? '');
+  if (within === undefined) return (elements) => elements;
+  return (elements) => elements.filter((each) => isMeant(each, within)).map((each) => followPath(each, inner));
+}
+
+/** Splits the path of a list: names of the members that lead to it, conditions for its elements, and the path of the record in each. */
+function listRoute(path: string): { names: string[]; within: PathStep['within']; inner: readonly PathStep[] } {
+  const steps = parsePath(path);
+  const at = steps.findIndex(({ within }) => within !== undefined);
+  const outer = at === -1 ? steps : steps.slice(0, at + 1);
+  return { names: outer.map(({ name }) => name), within: steps[at]?.within, inner: steps.slice(outer.length) };
 }
 
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
@@ -112,7 +137,7 @@ const CUT = 'clinic-mirror: cut';
  */
 function* cutPage<Row>(
   answer: Pick<HttpResponse, 'body' | 'headers'>,
-  form: PageForm<Row>,
+  form: CompiledForm<Row>,
   cached: CachedStretches<Row>,
 ): Pieces<CachedPage<Row> | null> {
   if (isHtml(answer) || !isUtf8(answer.body)) return null;
@@ -135,16 +160,19 @@ function* cutPage<Row>(
   if (fresh === null) return null;
   const rows: Row[] = [];
   const ids: (string | null)[] = [];
+  /** Positions of rows: elements that are no records have none. */
+  const inRows: Stretch[] = [];
   let used = 0;
-  for (const [index, { from, to }] of stretches.entries()) {
+  for (const [index, { name, from, to }] of stretches.entries()) {
     const these = made[index] ?? madeOf(fresh.slice(used, used + to - from), form);
     if (made[index] === undefined) used += to - from;
+    inRows.push({ name, from: rows.length, to: rows.length + these.rows.length });
     // The clinic decides the length of a stretch: too many arguments would overflow the stack.
     for (const row of these.rows) rows.push(row);
     for (const id of these.ids) ids.push(id);
     yield;
   }
-  return { body: envelope, rows, ids, stretches };
+  return { body: envelope, rows, ids, stretches: inRows };
 }
 
 const [LIST_OPENS, BETWEEN, LIST_CLOSES] = ['[', ',', ']'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
@@ -216,7 +244,7 @@ function endsStretch(body: Buffer, begin: number, end: number): boolean {
 /** Returns the possible names at each step of the path to the list. */
 function pathOf({ path, list }: PageForm<unknown>, body: Buffer): string[][] {
   if (path === ITSELF || (path === null && body[afterSpace(body, 0)] === LIST)) return [];
-  return path === null ? [[...USUAL_LIST_NAMES, list]] : path.split('.').map((name) => [name]);
+  return path === null ? [[...USUAL_LIST_NAMES, list]] : listRoute(path).names.map((name) => [name]);
 }
 
 const LIST = '['.charCodeAt(0);
@@ -228,10 +256,11 @@ const LIST = '['.charCodeAt(0);
 function unwrap(answer: unknown, form: PageForm<unknown>): { body: unknown; rows: unknown[] } {
   const { path, label } = form;
   if (Array.isArray(answer) && (path === null || path === ITSELF)) return { body: [], rows: answer };
-  const names = path === null ? [listNameIn(answer, form)] : path.split('.');
-  const holder = names.slice(0, -1).reduce((value, name) => valueAt(value, name), answer);
+  const names = path === null ? listNamesIn(answer, form) : listRoute(path).names;
+  const holder = followPath(answer, stepsOf(names.slice(0, -1)));
   const name = names.at(-1) ?? '';
-  const rows = isJsonObject(holder) ? valueAt(holder, name) : undefined;
+  const rows = isJsonObject(holder) ? (followPath(holder, stepsOf([name])) ?? null) : null;
+  if (rows === null && isJsonObject(answer) && form.isEmpty(answer)) return { body: answer, rows: [] };
   if (!isJsonObject(holder) || !Array.isArray(rows)) {
     throw noList(label, message('clinic.not-a-list.path'));
   }
@@ -239,13 +268,16 @@ function unwrap(answer: unknown, form: PageForm<unknown>): { body: unknown; rows
   return { body: answer, rows };
 }
 
-function listNameIn(answer: unknown, { list, label }: PageForm<unknown>): string {
+function stepsOf(names: readonly string[]): PathStep[] {
+  return names.map((name) => ({ name }));
+}
+
+/** Returns the usual name of the list in an answer; none for an empty list without a member. */
+function listNamesIn(answer: unknown, { list, label, isEmpty }: PageForm<unknown>): string[] {
   if (!isJsonObject(answer)) throw noList(label, message('clinic.not-a-list'));
-  const [found, ...others] = new Set([...USUAL_LIST_NAMES, list].filter((name) => Array.isArray(answer[name])));
-  if (found === undefined || others.length > 0) {
-    throw noList(label, message('clinic.not-a-list.several', { count: found === undefined ? 0 : others.length + 1 }));
-  }
-  return found;
+  const found = [...new Set([...USUAL_LIST_NAMES, list])].filter((name) => Array.isArray(answer[name]));
+  if (found.length === 1 || (found.length === 0 && isEmpty(answer))) return found;
+  throw noList(label, message('clinic.not-a-list.several', { count: found.length }));
 }
 
 function noList(label: string, cause: Text): MirrorError {

@@ -20,10 +20,11 @@ import {
 import { asId, compilePaths, isJsonObject, isShownByRows, type Mapped, type RowMapper } from '../http/rows.ts';
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
+import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import type { Gathered, RowsOfPage } from './gathering.ts';
 import { type PageForm, pageOf } from './list-page.ts';
-import { isForeign, ofTenant } from './reading.ts';
+import { anyRaised } from './raised-flags.ts';
+import { isForeign, ofTenant, segmentsOf } from './reading.ts';
 import type { PageMemory } from './reading-memory.ts';
 
 /** One page of a catalogue: its records, and the unusable rows. */
@@ -92,12 +93,10 @@ export function readList<Row>(
   const { profile } = context;
   const label = labelOf(call);
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
-  const segments = ['tenants', call.tenantId, ...(call.route?.segments ?? RESOURCE_PATHS[call.list])];
-  const idOf = rowIdentity(profile, call.list);
-  const { repeats, listPath } = profile[call.list];
+  const segments = pathOf(profile, call);
+  const { repeats } = profile[call.list];
   const paging = profile[call.list].paging ?? profile.paging;
-  const mostValues = Math.max(MOST_VALUES, profile.limits.maxAnswerBytes / LEAST_VALUE_BYTES);
-  const form: PageForm<Row> = { label, list: call.list, path: listPath ?? profile.listPath, mostValues, map, idOf };
+  const form = formOf(profile, call, map);
   let url = addressOf(context, segments, parameters);
   const seen: PagesSeen = { pages: 0, fullest: 0 };
   const { pageSizes = [] } = call;
@@ -151,6 +150,20 @@ export function readList<Row>(
     memory: pagingMemoryOf(context, call.list),
     ...{ pageSizes, counted: memory.counted, load },
   });
+}
+
+function pathOf(profile: ClinicProfile, call: ListCall): string[] {
+  return call.route === undefined ? segmentsOf(profile, call) : ['tenants', call.tenantId, ...call.route.segments];
+}
+
+function formOf<Row>(profile: ClinicProfile, call: ListCall, map: (row: unknown) => Row): PageForm<Row> {
+  const { list } = call;
+  return {
+    ...{ label: labelOf(call), list, map, idOf: rowIdentity(profile, list) },
+    path: profile[list].listPath ?? profile.listPath,
+    mostValues: Math.max(MOST_VALUES, profile.limits.maxAnswerBytes / LEAST_VALUE_BYTES),
+    isEmpty: anyRaised(profile.emptyListFlags),
+  };
 }
 
 /** @throws MirrorError `settings`, code `too-many-records`, before the rows of the last page are added to those of the earlier pages */

@@ -3,6 +3,7 @@ import type { Instant, TimeWindow } from '../../model/time.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { isJsonObject, type RowMapper } from '../http/rows.ts';
 import type { FieldPaths, RecordOf, Shape } from '../schema/fields.ts';
+import { parameterWith } from '../schema/paging.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileConsents } from './catalogue-rows.ts';
@@ -148,7 +149,7 @@ function siteParameters(
     [names.doctor, doctorId],
   ];
   return stated.flatMap(([name, value]): [string, string][] =>
-    name === null || value === undefined ? [] : [[name, value]],
+    name === null || value === undefined ? [] : [parameterWith(name, value)],
   );
 }
 

@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../..
 import { addressOf, type ClinicContext, send } from '../http/call.ts';
 import { clinicError, saysAbsent } from '../http/errors.ts';
 import { asId, compilePaths, ITSELF, isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
+import { parameterWith } from '../schema/paging.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
 import { createZone, dateText, formatInstant, type TimeFormat, type Zone } from './timestamps.ts';
@@ -21,8 +22,15 @@ export interface RecordQuestion {
 }
 
 /** Returns the path of a list, or of a resource in the list. */
-export function segmentsOf(list: ResourceName, tenantId: string, ...more: string[]): string[] {
-  return ['tenants', tenantId, ...RESOURCE_PATHS[list], ...more];
+export function segmentsOf(
+  profile: ClinicProfile,
+  { list, tenantId }: Pick<RecordQuestion, 'list' | 'tenantId'>,
+  ...more: string[]
+): string[] {
+  const own = profile[list].urlPath;
+  if (own === null) return ['tenants', tenantId, ...RESOURCE_PATHS[list], ...more];
+  const segments = own.slice(1).split('/');
+  return [...segments.map((segment) => (segment === '{tenantId}' ? tenantId : segment)), ...more];
 }
 
 /** Reads one record as the clinic sends it; null for 404 and 410. */
@@ -43,9 +51,9 @@ export async function readToWrite(
 type Answer = { row: JsonObject; longNumbers: () => LongNumbers } | Extract<Lookup<never>, { absent: true }>;
 
 async function ask(context: ClinicContext, question: RecordQuestion): Promise<Answer> {
-  const { list, tenantId, id, signal } = question;
+  const { list, id, signal } = question;
   const label = labelOf(list);
-  const url = addressOf(context, segmentsOf(list, tenantId, id));
+  const url = addressOf(context, segmentsOf(context.profile, question, id));
   const mergedIn = (answer: HttpResponse) => remainingIn(answer, url, list === 'patients' ? context.profile : null);
   const accepts = (answer: HttpResponse) => saysAbsent(answer, context.profile) || mergedIn(answer) !== null;
   const answer = await send(context, { label, url, signal, accepts });
@@ -215,10 +223,7 @@ function windowParameters(settings: WindowSettings, zone: Zone, window: TimeWind
   const wide = { fromAt: window.fromAt - settings.window.leadHours * HOUR_MS, toAt: window.toAt };
   const chunks =
     settings.window.format === 'date' ? dateChunks(settings, zone, wide) : instantChunks(settings, zone, wide);
-  return chunks.map(([start, end]) => [
-    [from, start],
-    [to, end],
-  ]);
+  return chunks.map(([start, end]) => [parameterWith(from, start), parameterWith(to, end)]);
 }
 
 /** Uses whole local dates, so that a limit in days is kept at any time of day. */
@@ -265,7 +270,7 @@ function agendaParameters(settings: WindowSettings, agendaIds: readonly string[]
   const groups: Parameter[][] = [];
   for (let start = 0; start < agendaIds.length; start += maxPerCall) {
     const group = agendaIds.slice(start, start + maxPerCall);
-    groups.push(style === 'comma' ? [[name, group.join(',')]] : group.map((id): Parameter => [name, id]));
+    groups.push(style === 'comma' ? [parameterWith(name, ...group)] : group.map((id) => parameterWith(name, id)));
   }
   return groups;
 }

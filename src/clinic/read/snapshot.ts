@@ -14,6 +14,7 @@ import {
 } from '../../model/time.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { headersOf, type Mapped, type RowMapper } from '../http/rows.ts';
+import { parameterWith } from '../schema/paging.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { type Gathered, Gathering, type IsWanted, newestIn, nothingGathered } from './gathering.ts';
 import { type ListCall, type ReadRows, type Rows, readRows } from './lists.ts';
@@ -266,7 +267,7 @@ async function readChanges(
   const since = sinceOf(widened({ fromAt: sinceAt, toAt: sinceAt }, format, zone, names).fromAt, context, zone);
   const startedAt = context.clock();
   const obstacleOf = (row: Mapped<Appointment>) => obstacleInRow(row, since.at, context.clock());
-  const answer = await read([[parameter, since.text]], (row) => obstacleOf(row) !== null).catch(refused);
+  const answer = await read([parameterWith(parameter, since.text)], (row) => obstacleOf(row) !== null).catch(refused);
   if (answer === null) return { obstacle: 'filter-refused' };
   const endedAt = context.clock();
   const rows = answer.pages.flat();

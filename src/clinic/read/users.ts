@@ -172,6 +172,8 @@ export function createAccountCalls(context: ClinicContext): AccountCalls {
   const map = compiled.of(compileTenantInfo);
   return {
     async userInfo(signal) {
+      const { only } = profile.tenants;
+      if (only !== null) return { subject: null, tenants: [{ id: only, name: null }] };
       const answer = await send(context, { label: USER_INFO, url: addressOf(context, ['userinfo']), signal });
       return readUserInfo(readJson(answer, USER_INFO), profile);
     },

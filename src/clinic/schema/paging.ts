@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { issueText, message, type Text } from '../../messages/message.ts';
-import { PATH_PATTERN } from './paths.ts';
+import { PATH_PATTERN, parsePath } from './paths.ts';
 
 /** Path of a value in an answer. */
 export const path = z
@@ -9,6 +9,16 @@ export const path = z
   .describe(
     'Path in a JSON object: field names joined by dots. In lists: `phones.0` (index), `phones[].number` (first value), `telecom[system=phone].value` (match).',
   );
+/** Path of the list in an answer, optionally with the path of the record in each element. */
+export const listPath = path
+  .refine(
+    (written) => {
+      const steps = parsePath(written);
+      return steps.filter(({ within }) => within !== undefined).length <= 1 && steps.at(-1)?.after === undefined;
+    },
+    issueText(message('profile.list-path')),
+  )
+  .describe('Path of the list in a response, optionally with `[]` and the path of the record in each element.');
 /** Path of a time in a row, or separate paths of its date and time of day. */
 export const timePath = z
   .string()
@@ -21,6 +31,17 @@ const answerPath = z
   .describe('Path in the response: field names joined by dots, or `header:NAME`.');
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
+/** A query parameter's name, optionally with the beginning of its value: `date=ge`. */
+export const valuedParameter = z
+  .string()
+  .regex(/^[^=]+(?:=.*)?$/, issueText(message('profile.parameter')))
+  .describe('Name of a query parameter, optionally with text before its value: `date=ge`.');
+
+/** Returns the query parameter with its values, joined by commas. @param parameter of {@link valuedParameter} */
+export function parameterWith(parameter: string, ...values: string[]): [name: string, value: string] {
+  const [name = '', ...begin] = parameter.split('=');
+  return [name, values.map((value) => `${begin.join('=')}${value}`).join(',')];
+}
 
 /** Rules that can prove that a page is the last. The first applicable rule decides. */
 const END_RULES = ['has-more', 'total', 'short-page', 'empty-page', 'no-next'] as const;

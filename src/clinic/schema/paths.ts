@@ -1,34 +1,59 @@
 /** A JSON object of unknown content. */
 type JsonObject = Record<string, unknown>;
 
-/** One step of a path: into an object by name, then optionally into the list at that name. */
+/** One step of a path: into an object by name, then optionally into the list at that name. Or a part of the text so far. */
 export interface PathStep {
   name: string;
-  /** `first`: the first element that leads to a value; a condition: only elements whose field has that value. */
-  within?: 'first' | { field: string; value: string };
+  /** `first`: the first element that leads to a value; conditions: only elements that meet each condition. */
+  within?: 'first' | readonly Condition[];
+  /** Only for the last step, without a name: the part of a text after this marker. */
+  after?: string;
 }
 
-const NAME = String.raw`[^\s.[\]=]+`;
-const STEP = String.raw`${NAME}(?:\[(?:${NAME}=[^[\]]+)?\])?`;
-/** Pattern of a path, without anchors: `phones.0`, `phones[].number`, `telecom[system=phone].value`. */
-export const PATH_PATTERN = String.raw`${STEP}(?:\.${STEP})*`;
-const STEPS = new RegExp(String.raw`(${NAME})(?:\[(?:(${NAME})=([^[\]]+))?(\]))?`, 'g');
+/** A condition for an element of a list: one of the values at the steps equals, begins with or contains the text. */
+interface Condition {
+  steps: readonly PathStep[];
+  operator: string;
+  text: string;
+}
+
+const NAME = String.raw`[^\s.[\]{}=]+`;
+const FIELD = String.raw`${NAME}?(?:\.${NAME}?)*?`;
+const CONDITION = String.raw`${FIELD}[\^*]?=[^[\]]+`;
+const STEP = String.raw`${NAME}(?:\[\]|(?:\[${CONDITION}\])+)?`;
+const MARKER = String.raw`\{[^\s{}]+\}`;
+/**
+ * Pattern of a path, without anchors: `phones.0`, `phones[].number`, `telecom[system=phone].value`,
+ * `people[who.ref^=Patient/].who.ref{Patient/}`.
+ */
+export const PATH_PATTERN = String.raw`${STEP}(?:\.${STEP})*(?:${MARKER})?`;
+const STEPS = new RegExp(String.raw`(${NAME})((?:\[[^[\]]*\])*)|\{([^\s{}]+)\}`, 'g');
+const CONDITIONS = new RegExp(String.raw`\[(${FIELD})([\^*]?=)([^[\]]+)\]`, 'g');
 const INDEX = /^\d{1,4}$/;
 
-/** Returns the steps of a path. Field names with brackets or an equals sign cannot be written as a path. */
+/** Returns the steps of a path. Field names with brackets, braces or an equals sign cannot be written as a path. */
 export function parsePath(path: string): PathStep[] {
-  return [...path.matchAll(STEPS)].map(([, name = '', field, value, bracket]) => {
-    if (bracket === undefined) return { name };
-    return { name, within: field === undefined ? 'first' : { field, value: value ?? '' } };
+  return [...path.matchAll(STEPS)].map(([, name = '', brackets = '', after]) => {
+    if (after !== undefined) return { name, after };
+    if (brackets === '') return { name };
+    return { name, within: brackets === '[]' ? 'first' : conditionsIn(brackets) };
   });
+}
+
+function conditionsIn(brackets: string): Condition[] {
+  return [...brackets.matchAll(CONDITIONS)].map(([, field = '', operator = '=', text = '']) => ({
+    steps: field.split('.').map((name) => ({ name })),
+    operator,
+    text,
+  }));
 }
 
 /** Returns the value at the end of the steps, or undefined. */
 export function followPath(value: unknown, steps: readonly PathStep[], from = 0): unknown {
   let current = value;
   for (let at = from; at < steps.length; at += 1) {
-    const { name, within } = steps[at] as PathStep;
-    current = memberOf(current, name);
+    const { name, within, after } = steps[at] as PathStep;
+    current = after === undefined ? memberOf(current, name) : textsAfter(current, after);
     if (current === undefined) return undefined;
     if (within !== undefined) return inList(current, within, steps, at + 1);
   }
@@ -50,7 +75,8 @@ function valuesAlong(value: unknown, steps: readonly PathStep[], from = 0): unkn
     return value.flatMap((each) => valuesAlong(each, steps, from));
   }
   if (step === undefined) return [value];
-  const { name, within } = step;
+  const { name, within, after } = step;
+  if (after !== undefined) return [textAfter(value, after)];
   const next = memberOf(value, name);
   if (within === undefined) return valuesAlong(next, steps, from + 1);
   const meant = (Array.isArray(next) ? next : [next]).filter((each) => isMeant(each, within));
@@ -65,7 +91,8 @@ export function leadsIn(value: unknown, steps: readonly PathStep[], from = 0): b
   const step = steps[from];
   if (step === undefined) return true;
   if (from > 0 && isEmpty(value)) return true;
-  const { name, within } = step;
+  const { name, within, after } = step;
+  if (after !== undefined) return textsAfter(value, after) !== undefined;
   if (Array.isArray(value)) {
     return INDEX.test(name)
       ? value.length <= Number(name) || leadsIn(value[Number(name)], steps, from + 1)
@@ -103,23 +130,60 @@ function inList(
   return result;
 }
 
-function isMeant(element: unknown, within: NonNullable<PathStep['within']>): boolean {
-  if (within === 'first') return true;
-  const value = memberOf(element, within.field);
-  return value !== undefined && value !== null && typeof value !== 'object' && String(value) === within.value;
+/** Returns whether a path's step into a list uses this element. */
+export function isMeant(element: unknown, within: NonNullable<PathStep['within']>): boolean {
+  return within === 'first' || within.every((condition) => meets(element, condition));
+}
+
+function meets(element: unknown, { steps, operator, text }: Condition): boolean {
+  return valuesAlong(element, steps).some((value) => {
+    if (value === undefined || value === null || typeof value === 'object') return false;
+    const stated = String(value);
+    if (operator === '^=') return stated.startsWith(text);
+    return operator === '*=' ? stated.includes(text) : stated === text;
+  });
+}
+
+const ENDS_SEGMENT = /[/?#]/;
+
+/**
+ * Returns the part of a text after a marker, up to the next slash, question mark or hash: the id in `Patient/17`,
+ * `https://clinic.example/Patient/17/history/2` and `/patients/17`. The marker is at the beginning or follows a slash, unless it begins with one.
+ * Undefined without the marker, and for other values.
+ */
+function textAfter(value: unknown, marker: string): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const at = value.lastIndexOf(marker);
+  const isWhole = at === 0 || marker.startsWith('/') || value[at - 1] === '/';
+  if (at === -1 || !isWhole) return undefined;
+  const [text = ''] = value.slice(at + marker.length).split(ENDS_SEGMENT, 1);
+  return text === '' ? undefined : text;
+}
+
+/** Applies {@link textAfter} to a value, or to each element of a list. */
+function textsAfter(value: unknown, marker: string): unknown {
+  if (!Array.isArray(value)) return textAfter(value, marker);
+  const found = value.flatMap((each) => textAfter(each, marker) ?? []);
+  return found.length === 0 ? undefined : found;
 }
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Sets the value at the end of the steps and creates missing objects, lists and elements. */
+/**
+ * Sets the value at the end of the steps and creates missing objects, lists and elements. Behind a marker, the text is the marker with the
+ * value.
+ */
 export function setAtPath(target: JsonObject, steps: readonly PathStep[], value: unknown): void {
+  const marker = steps.at(-1)?.after;
+  const route = marker === undefined ? steps : steps.slice(0, -1);
+  const text = marker === undefined || value === null ? value : `${marker}${String(value)}`;
   let current: JsonObject | unknown[] = target;
-  steps.forEach(({ name, within }, at) => {
-    const isLast = at === steps.length - 1;
+  route.forEach(({ name, within }, at) => {
+    const isLast = at === route.length - 1;
     if (within === undefined && isLast) {
-      define(current, name, value);
+      define(current, name, text);
       return;
     }
     const next: unknown = memberOf(current, name);
@@ -132,7 +196,7 @@ export function setAtPath(target: JsonObject, steps: readonly PathStep[], value:
         return;
       }
       if (list !== next) define(current, name, list);
-      if (isLast) list[0] = value;
+      if (isLast) list[0] = text;
       else current = found ?? newElement(list, within);
       return;
     }
@@ -148,7 +212,7 @@ function listOf(value: unknown): unknown[] {
   return isObject(value) ? [value] : [];
 }
 
-/** Returns the element that a read of the path would use, or the first matching element. */
+/** Returns the element that a read of the path would use, or the first matching element that contains nothing else at the path. */
 function elementOf(
   list: readonly unknown[],
   within: NonNullable<PathStep['within']>,
@@ -156,12 +220,14 @@ function elementOf(
   from: number,
 ): JsonObject | undefined {
   const meant = list.filter((each): each is JsonObject => isObject(each) && isMeant(each, within));
-  return meant.find((each) => (followPath(each, steps, from) ?? '') !== '') ?? meant[0];
+  const read = meant.find((each) => (followPath(each, steps, from) ?? '') !== '');
+  const isOther = (each: JsonObject) => (followPath(each, steps.slice(0, -1), from) ?? '') !== '';
+  return read ?? meant.find((each) => steps.at(-1)?.after === undefined || !isOther(each));
 }
 
 function newElement(list: unknown[], within: NonNullable<PathStep['within']>): JsonObject {
   const made: JsonObject = {};
-  if (within !== 'first') define(made, within.field, within.value);
+  if (within !== 'first') for (const { steps, text } of within) setAtPath(made, steps, text);
   list.push(made);
   return made;
 }

@@ -4,8 +4,16 @@ import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { ianaOfWindows } from '../../model/zone-names.ts';
 import { field, fieldPaths, fullName, paths } from './fields.ts';
-import { pagingSchema, parameter, path } from './paging.ts';
-import { appointments, listProfile, ownRecordPath, RESOURCES, type ResourceName, windowFilters } from './resources.ts';
+import { listPath, pagingSchema, path, valuedParameter } from './paging.ts';
+import {
+  appointments,
+  listProfile,
+  ownRecordPath,
+  RESOURCES,
+  type ResourceName,
+  raisedBy,
+  windowFilters,
+} from './resources.ts';
 import { reimbursement, tenantInfo } from './shapes.ts';
 
 const tenantReference = { id: field.id('id', 'tenantId'), name: field.text('name') };
@@ -35,8 +43,8 @@ const availabilities = z.strictObject({
   ...windowFilters,
   placeFilters: z
     .strictObject({
-      location: parameter.nullable().default('locationId').describe('Query parameter for a location.'),
-      doctor: parameter.nullable().default('doctorId').describe('Query parameter for a doctor.'),
+      location: valuedParameter.nullable().default('locationId').describe('Query parameter for a location.'),
+      doctor: valuedParameter.nullable().default('doctorId').describe('Query parameter for a doctor.'),
     })
     .prefault({})
     .describe(
@@ -231,10 +239,19 @@ export const clinicProfileSchema = z.strictObject({
     .describe(
       'Paging of all lists. A list is `partial` if a `Link` header announces another page under a different style, or if a usual field does and the list has no total.',
     ),
-  listPath: path
+  listPath: listPath
     .nullable()
     .default(null)
-    .describe('Path of the list in a response. `null`: a bare array or a usual name.'),
+    .describe(
+      'Path of the list in a response. `null`: a bare array or a usual name. If each element contains the record: `entry[].resource`. Elements that miss a condition are no records: `entry[resource.type=Visit].resource`.',
+    ),
+  emptyListFlags: z
+    .array(raisedBy)
+    .max(10)
+    .default([])
+    .describe(
+      'Fields of a response that has no list because the list is empty, such as `{ path: total, when: 0 }`. Without a set flag, a response without the list is an error.',
+    ),
   recordPath: path
     .nullable()
     .default(null)
@@ -248,6 +265,14 @@ export const clinicProfileSchema = z.strictObject({
           "Path of the user's clinics in the UserInfo response: a list, a single object, or ids. `.`: the response itself.",
         ),
       fields: fieldPaths(tenantReference),
+      only: z
+        .string()
+        .min(1)
+        .nullable()
+        .default(null)
+        .describe(
+          'Id of the tenant for a system that serves one tenant and has no UserInfo; any name. clinic-mirror then does not request the UserInfo. `null`: the system has UserInfo.',
+        ),
     })
     .prefault({}),
   tenantInfo: z.strictObject({ fields: fieldPaths(tenantInfo), recordPath: ownRecordPath }).prefault({}),

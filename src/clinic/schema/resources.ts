@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { issueText, message } from '../../messages/message.ts';
 import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
 import { choiceWords, fieldPaths, fullName, isNested, paths, type ScalarKind, type Shape } from './fields.ts';
-import { pagingSchema, parameter, path } from './paging.ts';
+import { listPath, pagingSchema, parameter, path, valuedParameter } from './paging.ts';
 import {
   agenda,
   appointment,
@@ -55,18 +55,18 @@ export const RESOURCE_PATHS: Readonly<Record<ResourceName, readonly string[]>> =
   issuers: ['accounting', 'issuers'],
 };
 
-const ownPath = path.or(z.literal('.')).nullable().default(null);
-
 /** Schema of the path of a single record in a resource's answers. */
-export const ownRecordPath = ownPath.describe(
-  'Path of a single record, if different from the general `recordPath`. `.`: the response itself.',
-);
+export const ownRecordPath = path
+  .or(z.literal('.'))
+  .nullable()
+  .default(null)
+  .describe('Path of a single record, if different from the general `recordPath`. `.`: the response itself.');
 
 /** A JSON scalar. */
 const scalar = z.union([z.boolean(), z.string(), z.number()]);
 
 /** Schema of a field and the values that set a flag. */
-const raisedBy = z.strictObject({
+export const raisedBy = z.strictObject({
   path,
   when: z
     .union([scalar, z.array(scalar).min(1)])
@@ -80,6 +80,14 @@ export type RaisedBy = z.infer<typeof raisedBy>;
 
 /** Keys of a list in a profile, in addition to the fields. */
 const listRules = {
+  urlPath: z
+    .string()
+    .regex(/^(?:\/(?:[\w.$-]+|\{tenantId\}))+$/, issueText(message('profile.url-path', { placeholder: '{tenantId}' })))
+    .nullable()
+    .default(null)
+    .describe(
+      'Path of the list in the URL, after `pathPrefix`; the path of a record is this path and the id. `{tenantId}` is the id of the tenant. `null`: the path of the documented API, such as `/tenants/{tenantId}/appointments`.',
+    ),
   deletedFlags: z
     .array(raisedBy)
     .max(10)
@@ -105,7 +113,11 @@ const listRules = {
     .nullable()
     .default(null)
     .describe('Paging of this list, if different from the general `paging`.'),
-  listPath: ownPath.describe('Path of the list, if different from the general `listPath`. `.`: the response itself.'),
+  listPath: listPath
+    .or(z.literal('.'))
+    .nullable()
+    .default(null)
+    .describe('Path of the list, if different from the general `listPath`. `.`: the response itself.'),
   recordPath: ownRecordPath,
   repeats: z
     .enum(['unexpected', 'counted-each', 'counted-once'])
@@ -182,11 +194,11 @@ const rereading = z
       ),
     changedSince: z
       .strictObject({
-        parameter: parameter
+        parameter: valuedParameter
           .nullable()
           .default(null)
           .describe(
-            'Query parameter that returns only records changed since a time. `null`: not supported or not used.',
+            'Query parameter that returns only records changed since a time, such as `since` or `_lastUpdated=ge`. `null`: not supported or not used.',
           ),
         format: timeFormat.default('offset').describe(TIME_FORMATS),
         overlapSeconds: z
@@ -218,14 +230,14 @@ const rereading = z
 export const windowFilters = {
   filters: z
     .strictObject({
-      from: parameter.nullable().default('from').describe('Query parameter for the start of a window.'),
-      to: parameter.nullable().default('to').describe('Query parameter for the end of a window.'),
-      agenda: parameter.nullable().default('agendaId').describe('Query parameter for agendas.'),
+      from: valuedParameter.nullable().default('from').describe('Query parameter for the start of a window.'),
+      to: valuedParameter.nullable().default('to').describe('Query parameter for the end of a window.'),
+      agenda: valuedParameter.nullable().default('agendaId').describe('Query parameter for agendas.'),
     })
     .prefault({})
     .refine((filters) => (filters.from === null) === (filters.to === null), issueText(message('profile.filters')))
     .describe(
-      'Query parameter. `null`: the server does not have this filter, so clinic-mirror reads the full list and filters locally.',
+      'Query parameter, optionally with text before its value: `date=ge` sends `date=ge2026-03-29`, and `actor=Doctor/` sends `actor=Doctor/7`. `null`: the server does not have this filter, so clinic-mirror reads the full list and filters locally.',
     ),
   agendaFilter: z
     .strictObject({
@@ -295,6 +307,13 @@ export const appointments = z
       .default(true)
       .describe(
         "Treats a record whose start is null, empty or a zero date (`0000-00-00`, `0001-01-01T00:00:00`) as not scheduled, for example on a waiting list. clinic-mirror removes it from targets, within the guard's limits. `false`: such a record is skipped, and its event stays.",
+      ),
+    unscheduledFlags: z
+      .array(raisedBy)
+      .max(10)
+      .default([])
+      .describe(
+        'Fields that mark a record that may have no time, for example on a waiting list. Such a record without the field of the start is treated like one with an empty start.',
       ),
     statusChange: fieldPaths(statusChange).describe('Paths in the request body of a status operation.'),
     payment: fieldPaths(payment).describe('Paths in the request body of a payment operation.'),

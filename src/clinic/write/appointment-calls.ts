@@ -136,7 +136,7 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
   const { profile } = context;
   return async (tenantId, id, name, rest) => {
     const label = `clinic.appointments.${name}`;
-    const url = addressOf(context, segmentsOf('appointments', tenantId, id, STEPS[name]));
+    const url = addressOf(context, segmentsOf(profile, { list: 'appointments', tenantId }, id, STEPS[name]));
     const answer = await send(context, { label, url, ...rest, accepts: (each) => saysAbsent(each, profile) });
     const now = await read(tenantId, id, rest.signal);
     if ('absent' in now) throw recordGone(label);

@@ -77,12 +77,12 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
     pdf: (tenantId, id, signal) =>
       downloadPdf(context, {
         label: 'clinic.invoices.pdf',
-        url: addressOf(context, segmentsOf('invoices', tenantId, id, 'pdf')),
+        url: addressOf(context, segmentsOf(context.profile, { list: 'invoices', tenantId }, id, 'pdf')),
         signal,
       }),
     async addReimbursements(tenantId, id, values, signal) {
       const label = 'clinic.invoices.addReimbursements';
-      const url = addressOf(context, segmentsOf('invoices', tenantId, id, 'reimbursements'));
+      const url = addressOf(context, segmentsOf(context.profile, { list: 'invoices', tenantId }, id, 'reimbursements'));
       const rows = values.map((each) => writeReimbursement(each));
       // A single reimbursement is sent as an object. The form for several is unspecified (docs/design/unproved.md).
       const [body = {}, ...others] = rows;
@@ -125,7 +125,7 @@ function createInSequence(
   /** Sends an invoice once; null if it is out of sequence. */
   async function post(tenantId: string, values: Partial<Invoice>, signal: AbortSignal): Promise<Invoice | null> {
     const label = 'clinic.invoices.create';
-    const url = addressOf(context, segmentsOf('invoices', tenantId));
+    const url = addressOf(context, segmentsOf(context.profile, { list: 'invoices', tenantId }));
     const answer = await send(context, {
       label,
       url,

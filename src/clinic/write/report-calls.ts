@@ -49,7 +49,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
     try {
       const answer = await send(context, {
         label,
-        url: addressOf(context, segmentsOf('medicalReports', tenantId)),
+        url: addressOf(context, segmentsOf(context.profile, { list: 'medicalReports', tenantId })),
         method: 'POST',
         upload: () => uploadOf(rules, metadata, file, { label, onFailure: onFault }),
         timeoutMs: profile.limits.fileTimeoutMs,
@@ -77,7 +77,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
     pdf: (tenantId, id, signal) =>
       downloadPdf(context, {
         label: 'clinic.medicalReports.pdf',
-        url: addressOf(context, segmentsOf('medicalReports', tenantId, id, 'pdf')),
+        url: addressOf(context, segmentsOf(context.profile, { list: 'medicalReports', tenantId }, id, 'pdf')),
         signal,
       }),
   };

@@ -81,6 +81,7 @@ export function createResourceCalls<
   const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
   const call = (verb: string, segments: string[], rest: Omit<ClinicCall, 'label' | 'url'>) =>
     send(context, { label: labelOf(name, verb), url: addressOf(context, segments), ...rest });
+  const pathOf = (tenantId: string, ...more: string[]) => segmentsOf(profile, { list: name, tenantId }, ...more);
   const { list, read } = createReadingCalls(context, name, map);
   const written = createWritten(context, name, map, read);
 
@@ -103,7 +104,7 @@ export function createResourceCalls<
       const body = write(values);
       const duplicate = manners.duplicateOf?.(values) ?? null;
       const attempt = async () => {
-        const answer = await call('create', segmentsOf(name, tenantId), { method: 'POST', body, signal });
+        const answer = await call('create', pathOf(tenantId), { method: 'POST', body, signal });
         return written('create', answer, { tenantId, id: null, signal });
       };
       return once(attempt, duplicate === null ? null : () => find(tenantId, duplicate, signal));
@@ -115,12 +116,12 @@ export function createResourceCalls<
       requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), found.row);
       const whole = write(changes, found.row);
       const body = sentBack(profile.writes.updates === 'replace' ? whole : changedMembers(whole, found.row), found);
-      const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });
+      const answer = await call('update', pathOf(tenantId, id), { method: 'PUT', body, signal, accepts });
       if (accepts(answer)) throw recordGone(labelOf(name, 'update'));
       return written('update', answer, { tenantId, id, signal });
     },
     async remove(tenantId, id, signal) {
-      return !accepts(await call('remove', segmentsOf(name, tenantId, id), { method: 'DELETE', signal, accepts }));
+      return !accepts(await call('remove', pathOf(tenantId, id), { method: 'DELETE', signal, accepts }));
     },
   };
 }

@@ -1,7 +1,8 @@
 import { addressOf, type ClinicContext, send } from '../../clinic/http/call.ts';
 import { errorFromAnswer } from '../../clinic/http/errors.ts';
 import { answerValue, readCount, valueAt } from '../../clinic/http/rows.ts';
-import { RESOURCE_PATHS, type ResourceName } from '../../clinic/schema/resources.ts';
+import { segmentsOf } from '../../clinic/read/reading.ts';
+import type { ResourceName } from '../../clinic/schema/resources.ts';
 import { isHtml, nextLink } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
@@ -45,7 +46,7 @@ export class Asker {
   async ask(list: ResourceName, parameters: readonly Asked[] = [], id?: string): Promise<Answer> {
     if (this.requests >= MOST_REQUESTS) throw exhausted();
     const { context, tenantId, signal } = this.clinic;
-    const segments = ['tenants', tenantId, ...RESOURCE_PATHS[list], ...(id === undefined ? [] : [id])];
+    const segments = segmentsOf(context.profile, { list, tenantId }, ...(id === undefined ? [] : [id]));
     const query = parameters.map(([name, value]): [string, string] => [name, value]);
     const answer = await send(context, {
       label: LABEL,

@@ -1,6 +1,7 @@
 import { asId, isJsonObject } from '../../clinic/http/rows.ts';
 import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
 import { createZone, formatInstant, type TimeFormat } from '../../clinic/read/timestamps.ts';
+import { parameterWith } from '../../clinic/schema/paging.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { type Answer, rowsIn } from '../profile-finder/answer-rows.ts';
@@ -31,8 +32,8 @@ export function windowParameters(
 ): Asked[] {
   const zone = createZone(profile.zone);
   return [
-    [from, formatInstant(fromAt, format, zone)],
-    [to, formatInstant(toAt, format, zone)],
+    parameterWith(from, formatInstant(fromAt, format, zone)),
+    parameterWith(to, formatInstant(toAt, format, zone)),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { compilePaths, folded, type JsonObject } from '../../clinic/http/rows.ts';
-import { compileRaised, compileStatuses } from '../../clinic/read/appointment-rows.ts';
+import { compileStatuses } from '../../clinic/read/appointment-rows.ts';
+import { compileRaised } from '../../clinic/read/raised-flags.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import type { Comparison } from './findings.ts';

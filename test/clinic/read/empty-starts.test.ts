@@ -40,6 +40,18 @@ describe('a record whose start is stated as empty', () => {
     }
   });
 
+  it('or absent, if a flag says that the record may have no time', () => {
+    const unscheduledFlags = [{ path: 'status', when: ['Waitlist'] }];
+    const map = compileAppointmentRows(profileOf({ appointments: { unscheduledFlags } }));
+    const { start: _start, end: _end, ...untimed } = ROW;
+    expect(map({ ...untimed, status: 'Waitlist' })).toMatchObject({
+      unusable: { recordId: 'app-1', field: 'start', isTombstone: true },
+    });
+    expect(map({ ...untimed, status: 'Booked' })).toMatchObject({ unusable: { code: 'missing-field' } });
+    expect(map({ ...ROW, status: 'Waitlist' })).toHaveProperty('record');
+    expect(map({ ...ROW, start: 'soon', status: 'Waitlist' })).toMatchObject({ unusable: { code: 'bad-time' } });
+  });
+
   it('is no statement without the field, with another date, or without an id', () => {
     fc.assert(
       fc.property(

@@ -12,6 +12,7 @@ type Mapped = { row: unknown };
 const FORM: Omit<PageForm<Mapped>, 'map'> = {
   ...{ label: 'clinic.appointments.list', list: 'appointments', path: null, mostValues: MOST_VALUES },
   idOf: (row) => String((row as { id?: unknown } | null)?.id),
+  isEmpty: () => false,
 };
 const NOTHING = cachedStretches<Mapped>([]);
 
@@ -189,4 +190,45 @@ test('a body in parts is joined in pieces', () => {
   expect(atOnce(pageOf({ headers, body, parts }, formOf(), null)).rows.map(({ row }) => row)).toEqual(
     rowsOf([1, 2, 3]),
   );
+});
+
+test('records within the elements of a list are read, and elements that miss a condition are none, cached or not', () => {
+  const element = (id: number) => ({ kind: id % 3 === 0 ? 'note' : 'visit', inner: { id } });
+  const path = 'entry[kind=visit].inner';
+  const elements = (from: number) => Array.from({ length: 200 }, (_, at) => element(from + at));
+  const visits = (from: number) =>
+    elements(from).flatMap(({ kind, inner }) => (kind === 'visit' ? [{ row: inner }] : []));
+  const form = formOf({ path });
+  const pages = [0, 200].map((from) =>
+    atOnce(pageOf(answerOf(JSON.stringify({ entry: elements(from) })), form, NOTHING)),
+  );
+  for (const [at, page] of pages.entries()) {
+    expect(page.rows).toEqual(visits(200 * at));
+    expect(page.ids).toEqual(page.rows.map(({ row }) => String((row as { id: number }).id)));
+    expect(page.body).toEqual({ entry: [] });
+  }
+  form.map.mockClear();
+  // All later rows moved down by seven.
+  const shifted = atOnce(pageOf(answerOf(JSON.stringify({ entry: elements(7) })), form, cachedStretches(pages)));
+  expect(shifted.rows).toEqual(visits(7));
+  expect(form.map.mock.calls.length).toBeLessThan(40);
+  const whole = atOnce(pageOf(answerOf(JSON.stringify({ entry: elements(7) })), formOf({ path }), null));
+  expect(whole.rows).toEqual(visits(7));
+  const bare = atOnce(pageOf(answerOf('{"entry":[{}]}'), formOf({ path: 'entry[].inner' }), null));
+  expect(bare.rows).toEqual([{ row: undefined }]);
+});
+
+test.each<[string, string | null, boolean]>([
+  ['{"type":"searchset","total":0}', 'entry[].resource', true],
+  ['{"type":"searchset","entry":null}', 'entry[].resource', true],
+  ['{"type":"searchset"}', null, true],
+  ['{"type":"searchset"}', 'a.b', true],
+  ['{"type":"batch"}', 'entry[].resource', false],
+  ['{"type":"searchset","entry":{}}', 'entry[].resource', false],
+  ['[]', 'entry[].resource', false],
+])('%s without the list at %s is empty if the answer says so: %s', (text, path, isEmpty) => {
+  const form = formOf({ path, isEmpty: ({ type }) => type === 'searchset' });
+  const read = () => atOnce(pageOf(answerOf(text), form, null)).rows;
+  if (isEmpty) expect(read()).toEqual([]);
+  else expect(read).toThrow(/no list|not a list|list/);
 });

@@ -212,3 +212,27 @@ describe('the agendas of a list', () => {
     expect(calls({ filters: { agenda: null } }, 1, [])).toEqual([]);
   });
 });
+
+test('lists and records have the URL paths and the parameters of the profile', async () => {
+  await using server = await startScriptedServer(() => ({ json: [] }));
+  const profile = profileOf({
+    paging: { style: 'none' },
+    pathPrefix: '/api',
+    appointments: {
+      urlPath: '/sites/{tenantId}/Visit',
+      filters: { from: 'date=ge', to: 'date=lt', agenda: 'actor=Doctor/' },
+      agendaFilter: { style: 'comma' },
+      window: { format: 'utc' },
+    },
+  });
+  const { client } = openClient(server.url, profile);
+  await client.readAppointments('a b', { agendaIds: ['7', '8'], window: WINDOW }, unhurried());
+  await failureOf(client.readAppointment('a b', '17', unhurried()));
+  const [list, record] = server.requests;
+  expect([list?.path, record?.path]).toEqual(['/api/sites/a%20b/Visit', '/api/sites/a%20b/Visit/17']);
+  expect([...(list?.query ?? [])]).toEqual([
+    ['date', 'ge2026-03-01T00:00:00Z'],
+    ['date', 'lt2026-03-03T00:00:00Z'],
+    ['actor', 'Doctor/7,Doctor/8'],
+  ]);
+});

@@ -21,6 +21,16 @@ describe('the connected user', () => {
     });
   });
 
+  it('has the only tenant of a system without UserInfo, and nothing is requested', async () => {
+    await using server = await startScriptedServer(() => ({ status: 404 }));
+    const { client } = openClient(server.url, profileOf({ tenants: { only: 'studio' } }));
+    const user = await client.userInfo(unhurried());
+    expect(user).toEqual({ subject: null, tenants: [{ id: 'studio', name: null }] });
+    expect(chooseTenant(user, null).id).toBe('studio');
+    expect(() => chooseTenant(user, 'other')).toThrow(MirrorError);
+    expect(server.requests).toEqual([]);
+  });
+
   it.each([{}, { tenants: null }, { tenants: [] }])('is not known to the clinic system when told %j', async (told) => {
     const error = await failureOf(userInfoOf({ sub: 'u1', name: 'Ada', ...told }));
     expect(error).toMatchObject({ actor: 'authorization', code: 'user-unknown', retry: 'never' });

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { pagingSchema, path, timePath } from '../../../src/clinic/schema/paging.ts';
+import {
+  listPath,
+  pagingSchema,
+  parameterWith,
+  path,
+  timePath,
+  valuedParameter,
+} from '../../../src/clinic/schema/paging.ts';
 import { render, textOfIssue } from '../../../src/messages/message.ts';
 
 const issuesOf = (written: object) =>
@@ -50,4 +57,29 @@ describe('a location in an answer', () => {
     expect(timePath.safeParse('day + begin + zone').success).toBe(false);
     expect(path.safeParse('day + begin').success).toBe(false);
   });
+});
+
+test.each<[string, boolean]>([
+  ['entry[].resource', true],
+  ['data.rows[kind=visit]', true],
+  ['a[].b[].c', false],
+  ['a[].b{x}', false],
+])('%s is a path of a list: %s', (written, isPath) => {
+  const [issue] = listPath.safeParse(written).error?.issues ?? [];
+  expect(issue === undefined).toBe(isPath);
+  if (!isPath) expect(render(textOfIssue(issue?.message ?? ''))).toContain('use at most one list in brackets');
+});
+
+test.each<[string, [string, string]]>([
+  ['from', ['from', '7,8']],
+  ['date=ge', ['date', 'ge7,ge8']],
+  ['filter=a=', ['filter', 'a=7,a=8']],
+])('a parameter %s may have text before each value', (parameter, sent) => {
+  expect(valuedParameter.safeParse(parameter).success).toBe(true);
+  expect(parameterWith(parameter, '7', '8')).toEqual(sent);
+});
+
+test.each(['', '=ge'])('a parameter needs a name: %j', (parameter) => {
+  const [issue] = valuedParameter.safeParse(parameter).error?.issues ?? [];
+  expect(render(textOfIssue(issue?.message ?? ''))).toContain('use the name of a query parameter');
 });

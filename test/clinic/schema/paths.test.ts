@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { valueAt } from '../../../src/clinic/http/rows.ts';
 import { compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
-import { parsePath, setAtPath } from '../../../src/clinic/schema/paths.ts';
+import { compileAll, leadsIn, parsePath, setAtPath } from '../../../src/clinic/schema/paths.ts';
 import { profileOf } from '../open-client.ts';
 
 const ROW = {
@@ -15,6 +15,12 @@ const ROW = {
   ],
   one: { address: 'alone' },
   keys: { '0': 'by name' },
+  people: [
+    { who: { ref: 'Doctor/7', type: 'Doctor', name: 'Ada' }, codes: [{ code: 'A' }, { code: 'B' }] },
+    { who: { ref: 'https://clinic.example/Patient/17/history/2', type: 'Patient', name: 'Bea' }, use: 'home' },
+    { who: { ref: 'Patient/18', type: 'Patient', name: 'Cleo' }, use: 'work' },
+  ],
+  links: { patient: { href: '/api/patients/a%20b?x=1' }, all: ['Room/1', 'Patient/2', 'Patient/3'] },
 };
 
 describe('a path', () => {
@@ -30,10 +36,36 @@ describe('a path', () => {
     ['one[].address', 'alone'],
     ['keys.0', 'by name'],
     ['phones.length', undefined],
-  ])('%s leads to %j', (path, value) => expect(valueAt(ROW, path)).toBe(value));
+    ['people[who.type=Patient].who.name', 'Bea'],
+    ['people[who.type=Patient][use=work].who.name', 'Cleo'],
+    ['people[use=work][who.type=Doctor].who.name', undefined],
+    ['people[who.ref^=Patient/].who.name', 'Cleo'],
+    ['people[who.ref*=Patient/].who.name', 'Bea'],
+    ['people[codes.code=B].who.name', 'Ada'],
+    ['people[].who.ref{Patient/}', '17'],
+    ['people[use=work].who.ref{Patient/}', '18'],
+    ['people[].who.ref{atient/}', undefined],
+    ['people.0.who.ref{Patient/}', undefined],
+    ['links.patient.href{/patients/}', 'a%20b'],
+    ['links.all{Patient/}', ['2', '3']],
+    ['links.all[]{Patient/}', '2'],
+    ['links{Patient/}', undefined],
+  ])('%s leads to %j', (path, value) => expect(valueAt(ROW, path)).toEqual(value));
 
   it('is refused by the profile if it is invalid', () => {
-    for (const phone of ['phones[', 'phones[a]', 'phones]', 'a..b', '[]', 'a[=b]']) {
+    for (const phone of [
+      'phones[',
+      'phones[a]',
+      'phones]',
+      'a..b',
+      '[]',
+      'a[=b]',
+      'a[b.=c]',
+      'a[][b=c]',
+      'a{b}.c',
+      'a{}',
+      '{b}',
+    ]) {
       expect(() => profileOf({ patients: { fields: { phone: [phone] } } })).toThrow(/profile\.path/);
     }
   });
@@ -60,6 +92,26 @@ describe('a path', () => {
       { contacts: [{ address: 'a@b.it' }, { number: 'new' }] },
     ],
     ['phones[]', { phones: { number: 'old' } }, { phones: ['new'] }],
+    [
+      'people[].who.ref{Patient/}',
+      { people: [{ who: { ref: 'Doctor/7' } }, { who: { ref: 'Patient/1' } }] },
+      { people: [{ who: { ref: 'Doctor/7' } }, { who: { ref: 'Patient/new' } }] },
+    ],
+    [
+      'people[].who.ref{Patient/}',
+      { people: [{ who: { ref: 'Doctor/7' } }] },
+      { people: [{ who: { ref: 'Doctor/7' } }, { who: { ref: 'Patient/new' } }] },
+    ],
+    [
+      'people[use=work].who.ref{Patient/}',
+      { people: [{ use: 'home' }, { use: 'work' }] },
+      { people: [{ use: 'home' }, { use: 'work', who: { ref: 'Patient/new' } }] },
+    ],
+    [
+      'people[who.type=Patient][use=work].name',
+      { people: [{ who: { type: 'Patient' } }] },
+      { people: [{ who: { type: 'Patient' } }, { who: { type: 'Patient' }, use: 'work', name: 'new' }] },
+    ],
   ])('%s changes in %j only what it reads', (path, row, changed) => {
     const target = structuredClone(row) as Record<string, unknown>;
     setAtPath(target, parsePath(path), 'new');
@@ -79,6 +131,18 @@ describe('a path', () => {
       }),
     );
   });
+});
+
+test('every value of a field is found behind a marker, also in several elements', () => {
+  expect(compileAll(['people[].who.ref{Patient/}'])(ROW)).toEqual(['17', '18']);
+  expect(compileAll(['people[].who.ref{Room/}'])(ROW)).toEqual([]);
+});
+
+test('a path with a marker leads in if a text has the marker, or if there is no text', () => {
+  const leads = (row: object, path: string) => leadsIn(row, parsePath(path));
+  expect(leads(ROW, 'people[].who.ref{Patient/}')).toBe(true);
+  expect(leads(ROW, 'people[].who.ref{Room/}')).toBe(false);
+  expect(leads({ people: [] }, 'people[].who.ref{Room/}')).toBe(true);
 });
 
 describe('a patient with lists in the row', () => {

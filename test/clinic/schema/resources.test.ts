@@ -56,6 +56,17 @@ describe('the page of an appointment', () => {
   });
 });
 
+test.each<[string, boolean]>([
+  ['/Appointment', true],
+  ['/clinics/{tenantId}/visits', true],
+  ['Appointment', false],
+  ['/visits?x=1', false],
+  ['/{clinic}/visits', false],
+  ['/visits/', false],
+])('the URL path of a list may be %s: %s', (urlPath, isTaken) => {
+  expect(faultsOf({ urlPath })).toEqual(isTaken ? [] : [expect.stringContaining('urlPath: begin with a slash')]);
+});
+
 describe('the rules of appointments', () => {
   test('request changes only if rows have a time of change', () => {
     const rereading = { changedSince: { parameter: 'updatedSince' } };

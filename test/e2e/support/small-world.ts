@@ -268,6 +268,7 @@ export function retitle(world: SmallWorld, tenant: string, title: 'busy' | 'appo
 export interface ShownEvent {
   id: string;
   summary: string;
+  location: string | null;
 }
 
 /** The events of a tenant's first calendar at Google; none before the calendar exists. */
@@ -276,7 +277,10 @@ export async function shownEvents(world: SmallWorld, redis: RedisClient, tenant:
     'doctor-1',
   );
   if (container == null) return [];
-  return world.google.events(container).map(({ id, summary }) => ({ id: String(id), summary: String(summary) }));
+  return world.google.events(container).map(({ id, summary, location }) => ({
+    ...{ id: String(id), summary: String(summary) },
+    location: typeof location === 'string' ? location : null,
+  }));
 }
 
 /** Lines of a daemon's log with these words. The first sign-in URL is printed to the terminal, not to the log. */

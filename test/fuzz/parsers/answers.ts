@@ -70,7 +70,8 @@ const pages: Parser = {
   words: [...JSON_WORDS, '"data"', '"items"', '{"id":1}', '},{'],
   pairs: JSON_PAIRS,
   read(input) {
-    const form = { label: 'fuzz', list: 'appointments', path: null, mostValues: MOST_VALUES } as const;
+    const isEmpty = () => false;
+    const form = { label: 'fuzz', list: 'appointments', path: null, mostValues: MOST_VALUES, isEmpty } as const;
     const made = [NO_STRETCHES, null].map((known) => {
       try {
         const { body, rows } = atOnce(pageOf(answer(input), { ...form, map: (row) => row, idOf: () => null }, known));
