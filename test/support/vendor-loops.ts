@@ -7,6 +7,7 @@ const ASKING_MODULES = ['connectors', 'oauth', 'clinic', 'http', 'reminders', 't
 /** Loops that ask and end otherwise: how many a file has of them, and why. */
 const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'src/clinic/read/lists.ts': [1, 'limits.rereads of the profile counts them down'],
+  'src/clinic/read/gathering.ts': [1, 'it goes over pages in memory, and asks no server'],
   'src/clinic/http/paging.ts': [1, 'each page and each position is read once, and maxPages of the profile bounds them'],
   'src/clinic/read/place-zones.ts': [1, 'each round reads the locations or finds another zone, at most MOST_ZONES'],
   'src/clinic/write/resource-calls.ts': [1, 'it goes over the pages of a list that is guarded'],
@@ -23,6 +24,8 @@ const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string
   'src/connectors/hubspot/rows.ts': [1, 'each round settles rows or halves their batch'],
   'src/connectors/rest-crm/writing.ts': [2, 'each call has half of the rows'],
   'src/connectors/salesforce/writing.ts': [1, 'each call takes rows off the list, and puts each back once'],
+  'src/setup/init/tenant-part.ts': [1, 'a person answers each question'],
+  'src/setup/init/written-files.ts': [1, 'a person answers each question; a file of answers ends it'],
   'src/oauth/device-login.ts': [1, 'a code expires'],
 };
 
