@@ -1,7 +1,7 @@
 import type { Pieces } from '../model/pieces.ts';
 
 /** Maximum time of all long works together without a pause for lease renewals, vendor answers and health checks. */
-const TURN_MS = 8;
+const TURN_MS = 3;
 
 /** Work that waits for the event loop. */
 interface Waiting {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import { isHtml, readJson } from '../../http/answer.ts';
+import { isHtml, joinedBody, readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
@@ -77,8 +77,7 @@ export function* pageOf<Row>(
   cached: CachedStretches<Row> | null,
 ): Pieces<CachedPage<Row>> {
   const form: CompiledForm<Row> = { ...pageForm, records: compileRecords(pageForm.path) };
-  const { headers, parts } = received;
-  const answer = { headers, body: parts === undefined ? received.body : yield* joined(parts) };
+  const answer = { headers: received.headers, body: yield* joinedBody(received) };
   const isLong = answer.body.length > LONG_BYTES;
   if (isLong || cached !== null) {
     const cut = yield* cutPage(answer, form, cached ?? (() => undefined));
@@ -87,18 +86,6 @@ export function* pageOf<Row>(
   const mostValues = isLong ? Math.min(form.mostValues, MOST_UNSPLIT_VALUES) : form.mostValues;
   const { body, rows } = unwrap(readJson(answer, form.label, mostValues, MOST_UNSPLIT_BYTES), form);
   return { body, ...madeOf(rows, form), stretches: [] };
-}
-
-/** Joins the parts of a body. Fresh memory of many mebibytes at once takes a tenth of a second on some hosts. */
-function* joined(parts: readonly Uint8Array[]): Pieces<Buffer> {
-  const body = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    body.set(part, at);
-    at += part.length;
-    yield;
-  }
-  return body;
 }
 
 interface CompiledForm<Row> extends PageForm<Row> {

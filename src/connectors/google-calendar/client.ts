@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
-import { isHtml } from '../../http/answer.ts';
+import { isHtml, joinedBody } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { inPieces } from '../../http/in-pieces.ts';
 import { retryAfterMs, serverNow } from '../../http/retry.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { MOST_VALUES } from '../../model/json.ts';
+import { afterSpace, MOST_VALUES, OPENING } from '../../model/json.ts';
 import { parseInPieces } from '../../model/json-pieces.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
@@ -203,8 +203,8 @@ async function sendBatch(
     signal,
   });
   if (answer.status === 200) {
-    const text = answer.body.toString('utf8');
-    const work = parseBatch(answer.headers.get('content-type'), text, serverNow(answer.headers) ?? clock());
+    const body = await inPieces(joinedBody(answer));
+    const work = parseBatch(answer.headers.get('content-type'), body, serverNow(answer.headers) ?? clock());
     const parts = await inPieces(work);
     if (parts === null) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
     return { answers: calls.map((_, index) => parts.get(index) ?? null) };
@@ -255,18 +255,21 @@ function buildCall(call: WireCall): string {
  */
 export function* parseBatch(
   contentType: string | null,
-  body: string,
+  body: Buffer,
   nowMs: number,
 ): Pieces<Map<number, WireResponse> | null> {
   const boundary = /^multipart\/mixed\s*;.*?boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType ?? '');
   if (boundary === null) return null;
   const answers = new Map<number, WireResponse>();
-  const delimiter = `--${boundary[1] ?? boundary[2]}`;
+  const delimiter = Buffer.from(`--${boundary[1] ?? boundary[2]}`);
   const room = { values: MOST_VALUES };
-  for (const part of body.split(delimiter, BATCH_SIZE + 1).slice(1)) {
-    if (part.startsWith('--')) break;
+  let at = body.indexOf(delimiter);
+  for (let count = 0; count < BATCH_SIZE && at !== -1; count += 1) {
+    const from = at + delimiter.length;
+    if (body.toString('latin1', from, from + 2) === '--') break;
+    at = body.indexOf(delimiter, from);
     yield;
-    const parsed = yield* parsePart(part, nowMs, room);
+    const parsed = yield* parsePart(body.subarray(from, at === -1 ? body.length : at), nowMs, room);
     if (parsed !== null) answers.set(parsed.index, parsed.answer);
   }
   return answers;
@@ -277,13 +280,13 @@ interface Room {
   values: number;
 }
 
-function* parsePart(part: string, nowMs: number, room: Room): Pieces<{ index: number; answer: WireResponse } | null> {
-  const outer = splitHead(part.replace(/^[ \t]*\r?\n/, ''));
-  if (outer.head.length > LONGEST_HEAD) return null;
+function* parsePart(part: Buffer, nowMs: number, room: Room): Pieces<{ index: number; answer: WireResponse } | null> {
+  const outer = splitHead(part);
+  if (outer === null) return null;
   const index = /^content-id:\s*<?response-(\d+)>?\s*$/im.exec(outer.head);
   if (index === null) return null;
   const inner = splitHead(outer.rest);
-  if (inner.head.length > LONGEST_HEAD) return null;
+  if (inner === null) return null;
   const status = /^HTTP\/\d(?:\.\d)?\s+(\d{3})/i.exec(inner.head);
   if (status === null) return null;
   const body = yield* parseBody(inner.rest, room);
@@ -295,21 +298,27 @@ function* parsePart(part: string, nowMs: number, room: Room): Pieces<{ index: nu
   };
 }
 
-function splitHead(text: string): { head: string; rest: string } {
-  const end = /\r?\n\r?\n/.exec(text);
-  if (end === null) return { head: text, rest: '' };
-  return { head: text.slice(0, end.index), rest: text.slice(end.index + end[0].length) };
+/** Returns the lines before the first empty line, and the rest; null for too many characters. A first empty line is omitted. */
+function splitHead(part: Buffer): { head: string; rest: Buffer } | null {
+  const text = part.toString('latin1', 0, LONGEST_HEAD);
+  const [before = ''] = /^[ \t]*\r?\n/.exec(text) ?? [];
+  const end = /\r?\n\r?\n/.exec(text.slice(before.length));
+  if (end !== null) {
+    const [head, to] = [end.input.slice(0, end.index), before.length + end.index + end[0].length];
+    return { head, rest: part.subarray(to) };
+  }
+  return part.length > LONGEST_HEAD ? null : { head: text.slice(before.length), rest: part.subarray(part.length) };
 }
 
 const CUT_SHORT = Symbol('cut short');
 
-function* parseBody(text: string, room: Room): Pieces<unknown> {
-  const trimmed = Buffer.from(text.trim());
-  if (trimmed.length === 0) return undefined;
-  const parsed = yield* parseInPieces(trimmed, room.values);
+function* parseBody(text: Buffer, room: Room): Pieces<unknown> {
+  const from = afterSpace(text, 0);
+  if (from >= text.length) return undefined;
+  const parsed = yield* parseInPieces(text, room.values);
   room.values -= Math.min(room.values, parsed.cost);
   if ('value' in parsed) return parsed.value;
-  return trimmed.toString('latin1', 0, 1) === '{' ? CUT_SHORT : undefined;
+  return text[from] === OPENING ? CUT_SHORT : undefined;
 }
 
 function headersOf(head: string): Headers {

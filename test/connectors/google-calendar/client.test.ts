@@ -10,8 +10,8 @@ function part(id: string, inner: string): string {
   return `--batch_x\r\nContent-Type: application/http\r\nContent-ID: <response-${id}>\r\n\r\n${inner}\r\n`;
 }
 
-function readBatch(...batch: Parameters<typeof parseBatch>) {
-  return atOnce(parseBatch(...batch));
+function readBatch(contentType: string | null, body: string, nowMs: number) {
+  return atOnce(parseBatch(contentType, Buffer.from(body), nowMs));
 }
 
 function parse(...parts: string[]) {

@@ -227,8 +227,8 @@ const multipart: Parser = {
     ['[', ']'],
   ],
   read(input) {
-    atOnce(parseBatch('multipart/mixed; boundary=b', input.toString(), NOW));
-    atOnce(parseBatch(headersWith(['content-type'], input).get('content-type'), BATCH, NOW));
+    atOnce(parseBatch('multipart/mixed; boundary=b', input, NOW));
+    atOnce(parseBatch(headersWith(['content-type'], input).get('content-type'), Buffer.from(BATCH), NOW));
   },
 };
 
