@@ -20,8 +20,8 @@ export async function withAdditions(
 }
 
 /**
- * Stores what users had added to removed events, before the removals are acknowledged: a process that dies in between removes nothing
- * twice, but loses the additions.
+ * Stores what users had added to removed events, before the removals are acknowledged. A process that dies between the removal and this step
+ * loses the additions.
  */
 export async function recordAdditions(
   { recentEvents }: Pick<OpenTenant, 'recentEvents'>,

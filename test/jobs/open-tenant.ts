@@ -119,8 +119,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   });
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
-  const targetIds = targets.map((target) => target.id);
-  const generation = createConfigVersion({ redis, tenant: id, hash, targets: targetIds, clock });
+  const generation = createConfigVersion({ redis, tenant: id, hash, targets: targets.map(({ id }) => id), clock });
   const configuration = tenantConfiguration(id, choice, targets);
   const tenant: OpenTenant = {
     id,

@@ -117,18 +117,8 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     prevents: ['duplicates', 'missing', 'wrong', 'falseInSync', 'unjustifiedDeletes'],
     rewrites: [
       {
-        module: 'connectors/caldav/collection.ts',
-        find: 'if (isTagOfAnother(ownerTag, content?.ownerTag)) return null;',
-        replace: 'if (content?.ownerTag !== ownerTag) return null;',
-      },
-      {
-        module: 'connectors/google-calendar/from-model.ts',
-        find: 'if (tag !== ownerTag && (isTagOfAnother(ownerTag, tag) || !KEY_FORM.test(id))) return null;',
-        replace: 'if (tag !== ownerTag) return null;',
-      },
-      {
-        module: 'connectors/outlook-calendar/from-model.ts',
-        find: 'if (!isMarked && (isTagOfAnother(ownerTag, values.ownerTag) || key === null)) return null;',
+        module: 'connectors/labels.ts',
+        find: 'if (!isMarked && (isTag(labels.ownerTag) || named === null)) return null;',
         replace: 'if (!isMarked) return null;',
       },
     ],
