@@ -1,6 +1,7 @@
 /** Process of `xml-without-measure.test.ts`: reads one 207 after another with a limited heap, and measures the longest pause. */
 import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts';
 import { MEBIBYTE } from '../../src/http/client.ts';
+import { peakBytes } from '../support/peak-memory.ts';
 
 /** A 207, and the path to which the server redirects the request for it. */
 export interface Asked {
@@ -50,7 +51,7 @@ async function measure({ body, path }: Asked): Promise<Measured> {
   return {
     ...{ code: 'code' in met ? met.code : null, urls: members.length, pauseMs },
     longestUrl: Math.max(0, ...members.slice(0, 10_000).map(({ url }) => url.href.length)),
-    grownMebibytes: (process.resourceUsage().maxRSS * 1_024 - startBytes) / MEBIBYTE,
+    grownMebibytes: (peakBytes() - startBytes) / MEBIBYTE,
   };
 }
 

@@ -1,5 +1,6 @@
 /** Process of `sources-without-measure.test.ts`: reads hostile servers with a limited heap, and measures pauses and memory. */
 import { MEBIBYTE } from '../../src/http/client.ts';
+import { peakBytes } from '../support/peak-memory.ts';
 import { RUNS } from './hostile-runs.ts';
 
 /** An attack by name, and its server. */
@@ -41,7 +42,7 @@ async function measure({ attack, url }: Asked): Promise<Measured> {
   isRead = true;
   // The first reading loads the code.
   startBytes ??= process.memoryUsage.rss();
-  return { fault, pauseMs, grownMebibytes: (process.resourceUsage().maxRSS * 1_024 - startBytes) / MEBIBYTE };
+  return { fault, pauseMs, grownMebibytes: (peakBytes() - startBytes) / MEBIBYTE };
 }
 
 process.on('message', async (asked: Asked) => process.send?.(await measure(asked)));
