@@ -7,7 +7,7 @@ import type { OpenTenant } from './tenant.ts';
 /** Sent changes of a batch, by record. */
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
-/** Adds what users had added to the event of a replaced record, if the entry replaces one and nobody took it over yet. */
+/** Adds what users had added to the event of a replaced record, if the entry replaces one and no event took it over yet. */
 export async function withAdditions(
   { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
   target: string,

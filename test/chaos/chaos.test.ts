@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { noTally } from './judge/tally.ts';
 import { play } from './run/run.ts';
 import { choiceOf, describeScript, scriptOf } from './script/generate.ts';
-import { MECHANISMS } from './without/mechanisms.ts';
+import { checkRewrites, MECHANISMS } from './without/mechanisms.ts';
 import { focusedScript } from './without/scripts.ts';
 import { openParks, type Parks } from './world/world.ts';
 
@@ -30,6 +30,8 @@ test.each(PROVED)(
   async (safety) => {
     const [park] = opened?.parks ?? [];
     if (park === undefined) throw new Error('there is no park');
+    // A daemon that cannot remove the safety ends, which would look like a defect.
+    await checkRewrites(safety);
     const { prevents = [] } = MECHANISMS[safety] ?? {};
     const played: string[] = [];
     // On a busy host the daemon may repair before the fault acts: a later script then shows the defect.

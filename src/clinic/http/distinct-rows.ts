@@ -19,7 +19,7 @@ export type CountedPages = WeakMap<PageIds, CountedPage>;
 
 /**
  * Counts the distinct rows of a list's pages. While every page is the same object as in an earlier read, and comes after the same pages, its
- * count is known, and no id is looked at.
+ * count is known, and no id is read.
  */
 export class DistinctRows {
   readonly #counted: CountedPages;

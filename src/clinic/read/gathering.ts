@@ -45,7 +45,7 @@ export function nothingGathered(): Gathered {
 }
 
 /**
- * Collects the records of a read page by page. While every page is the same object as in the reusable read, no row is looked at; if all are,
+ * Collects the records of a read page by page. While every page is the same object as in the reusable read, no row is read; if all are,
  * the result is the reusable one. Rows of another tenant are never in a reusable read.
  */
 export class Gathering {
@@ -53,7 +53,7 @@ export class Gathering {
   readonly #isWanted: IsWanted;
   readonly #before: ReusableReading | null;
   readonly #pages: RowsOfPage[] = [];
-  /** Number of pages whose rows were looked at. */
+  /** Number of pages whose rows were read. */
   #looked = 0;
   /** Number of first pages that equal those of the reusable read. */
   #same = 0;
