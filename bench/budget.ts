@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reach } from '../src/engine/target.ts';
 import { readClinic } from '../src/jobs/clinic-reading.ts';
 import { isNext48hDue, paceOf } from '../src/jobs/next-48h.ts';
 import { NO_STREAMS } from '../src/jobs/streams.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';
 import type { RunReport } from '../src/state/runs.ts';
-import type { Reach } from '../src/sync/cycle-input.ts';
 import { startRedis } from '../tools/redis.ts';
 import { openCycleWorld } from './cycle/world.ts';
 import { atMost, type Figure, shareOf } from './figure.ts';

@@ -1,7 +1,7 @@
 import ICAL from 'ical.js';
 import type { GoogleSandbox } from '../sandbox/google/index.ts';
 import type { GraphSandbox, SeenEvent } from '../sandbox/graph/index.ts';
-import type { TargetIdentity } from '../src/sync/identity.ts';
+import type { TargetIdentity } from '../src/engine/identity.ts';
 import { only } from './appointments.ts';
 
 /** An event in a calendar, of any origin. */

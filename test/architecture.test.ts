@@ -9,6 +9,7 @@ import {
   consoleBreaches,
   cycleBreaches,
   daemonFiles,
+  domainWordBreaches,
   FEATURES,
   folderBreaches,
   functionLengthBreaches,
@@ -49,9 +50,10 @@ describe('the project', () => {
     ['vendors do not import each other, are registered and complete', connectorRule],
     ['what sends has no patient', patientBreaches],
     ['no import closes a circle', cycleBreaches],
+    ['the engine knows no word of the domain', domainWordBreaches],
     ['the daemon loads nothing of src/setup/', setupBreaches],
     ['BullMQ and Redis are known where they belong', packageBreaches],
-    ['sync/ and model/ are pure', purityBreaches],
+    ['engine/, domain/ and model/ are pure', purityBreaches],
     ['files are of readable length', lengthBreaches],
     ['nothing prints past the log', consoleBreaches],
     ['no import is computed', computedImportBreaches],
@@ -119,8 +121,8 @@ const NO_PAIRS: Readonly<Record<string, string>> = {
   'src/setup/profile-finder/lists.ts WindowFound': 'parameters of a request, not the quiet hours',
   'src/settings/configuration.ts RefusedChange': 'faults of a refused file, not their number',
   'src/state/sealing.ts SealingKey': 'the bytes of a key, not their location in the settings',
-  'src/sync/absence.ts Confirmations': 'results by stream, not a description of a CRM',
-  'src/sync/guard.ts DeletionLimit': 'numbers of the pure guard; answers and settings repeat share and count',
+  'src/domain/absence.ts Confirmations': 'results by stream, not a description of a CRM',
+  'src/engine/guard.ts DeletionLimit': 'numbers of the pure guard; answers and settings repeat share and count',
 };
 
 function connectorRule(files: SourceFile[]): string[] {
@@ -133,14 +135,14 @@ describe('a breach is reported', () => {
     Object.entries(sources).map(([path, source]) => sourceFile(path, source));
 
   test.each([
-    ['a higher module', 'src/sync/a.ts', '../jobs/b.ts'],
-    ['a module on the same line', 'src/sync/a.ts', '../state/b.ts'],
-    ['the network from sync/', 'src/sync/a.ts', '../http/b.ts'],
+    ['a higher module', 'src/domain/a.ts', '../jobs/b.ts'],
+    ['a module on the same line', 'src/domain/a.ts', '../state/b.ts'],
+    ['the network from domain/', 'src/domain/a.ts', '../http/b.ts'],
     ['a file above all modules', 'src/http-server/a.ts', '../main.ts'],
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
     ['the setup from the command line', 'src/cli/a.ts', '../setup/init/b.ts'],
     ['the setup from the composition', 'src/composition/a.ts', '../setup/probe/b.ts'],
-    ['a folder that is no module', 'src/sync/a.ts', '../helpers/b.ts'],
+    ['a folder that is no module', 'src/domain/a.ts', '../helpers/b.ts'],
     ['the module around it from a folder that is a module', 'src/clinic/schema/a.ts', '../read/b.ts'],
     ['settings from a module that they use', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
   ])('importing %s', (_, path, specifier) => {
@@ -150,8 +152,8 @@ describe('a breach is reported', () => {
   });
 
   test.each([
-    ['src/sync/a.ts', '../model/b.ts'],
-    ['src/sync/a.ts', './b.ts'],
+    ['src/domain/a.ts', '../model/b.ts'],
+    ['src/domain/a.ts', './b.ts'],
     ['src/clinic/a.ts', '../http/b.ts'],
     ['src/jobs/a.ts', '../state/deep/b.ts'],
     ['src/cli.ts', './main.ts'],
@@ -181,7 +183,7 @@ describe('a breach is reported', () => {
   });
 
   test.each([
-    ['src/sync/a.ts', '../../sandbox/b.ts'],
+    ['src/domain/a.ts', '../../sandbox/b.ts'],
     ['src/main.ts', '../tools/b.ts'],
     ['src/connectors/registry.ts', '../../examples/b.ts'],
     ['examples/a/index.ts', '../../sandbox/b.ts'],
@@ -245,15 +247,30 @@ describe('a breach is reported', () => {
     ]);
   });
 
+  test('a word of the domain in the engine, also within names, at its place', () => {
+    const files = project({
+      'src/engine/a.ts': 'const one = 1;\nconst agendaCount = 2;\n/** Each Patient. */\nconst events = 3;',
+      'src/engine/b.ts': "const text = 'clinic-mirror';\nconst crm = 1;\nconst isForCrm = 2;\nconst prevented = 3;",
+      'src/domain/a.ts': 'const agenda = 1;',
+    });
+    expect(domainWordBreaches(files)).toEqual([
+      'src/engine/a.ts:2 says "agenda"',
+      'src/engine/a.ts:3 says "Patient"',
+      'src/engine/a.ts:4 says "events"',
+      'src/engine/b.ts:2 says "crm"',
+      'src/engine/b.ts:3 says "Crm"',
+    ]);
+  });
+
   test('a circle of imports, with its way, and a file that imports itself', () => {
     const files = project({
-      'src/sync/a.ts': "import './b.ts';",
-      'src/sync/b.ts': "import { x } from './c.ts'; import '../model/m.ts';",
-      'src/sync/c.ts': "export * from './a.ts';",
+      'src/domain/a.ts': "import './b.ts';",
+      'src/domain/b.ts': "import { x } from './c.ts'; import '../model/m.ts';",
+      'src/domain/c.ts': "export * from './a.ts';",
       'src/model/m.ts': "import './m.ts';",
     });
     expect(cycleBreaches(files)).toEqual([
-      'import cycle: src/sync/a.ts → src/sync/b.ts → src/sync/c.ts → src/sync/a.ts',
+      'import cycle: src/domain/a.ts → src/domain/b.ts → src/domain/c.ts → src/domain/a.ts',
       'import cycle: src/model/m.ts → src/model/m.ts',
     ]);
   });
@@ -274,8 +291,8 @@ describe('a breach is reported', () => {
   });
 
   test('a function with five parameters, and none with four', () => {
-    const files = project({ 'src/sync/a.ts': 'function f(a, b, c, d, e) {}\nconst g = (a, b, c, d) => a;' });
-    expect(parameterBreaches(files)).toEqual(['src/sync/a.ts:1 f takes 5 parameters']);
+    const files = project({ 'src/domain/a.ts': 'function f(a, b, c, d, e) {}\nconst g = (a, b, c, d) => a;' });
+    expect(parameterBreaches(files)).toEqual(['src/domain/a.ts:1 f takes 5 parameters']);
   });
 
   test('two ways to one file are no circle', () => {
@@ -301,16 +318,16 @@ describe('a breach is reported', () => {
   test('a clock, chance, the network or a file in a pure module', () => {
     const impure = "import 'node:fs/promises';\nimport 'https';\nconst a = [Date.now(), Math.random(), new Date()];";
     const files = project({
-      'src/sync/a.ts': impure,
+      'src/domain/a.ts': impure,
       'src/state/a.ts': impure,
       'src/model/a.ts': "import 'node:crypto'",
     });
     expect(purityBreaches(files)).toEqual([
-      'src/sync/a.ts:1 imports node:fs/promises: sync/ is pure',
-      'src/sync/a.ts:2 imports https: sync/ is pure',
-      'src/sync/a.ts:3 uses Date.now: sync/ takes it as an argument',
-      'src/sync/a.ts:3 uses new Date(): sync/ takes it as an argument',
-      'src/sync/a.ts:3 uses Math.random: sync/ takes it as an argument',
+      'src/domain/a.ts:1 imports node:fs/promises: domain/ is pure',
+      'src/domain/a.ts:2 imports https: domain/ is pure',
+      'src/domain/a.ts:3 uses Date.now: domain/ takes it as an argument',
+      'src/domain/a.ts:3 uses new Date(): domain/ takes it as an argument',
+      'src/domain/a.ts:3 uses Math.random: domain/ takes it as an argument',
     ]);
   });
 

@@ -121,7 +121,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'the fields of a record, or the templates of a target',
     bounds: { pauseMs: 30, memoryMebibytes: 200 },
     pays: 'the property',
-    tests: ['sync/mapping/compile', 'settings/crm-schema'],
+    tests: ['domain/mapping/compile', 'settings/crm-schema'],
   },
   {
     source: 'Strings that are stored',

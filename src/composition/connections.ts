@@ -1,3 +1,4 @@
+import { compileMapping } from '../domain/mapping/compile.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { TriggerEvent } from '../model/triggers.ts';
 import {
@@ -13,7 +14,6 @@ import type { TargetConfiguration, TenantConfiguration } from '../settings/confi
 import { SECTION_OF_KIND } from '../settings/cross-checks.ts';
 import { namingSources, Secret } from '../settings/secret-reference.ts';
 import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
-import { compileMapping } from '../sync/mapping/compile.ts';
 import { crmConnection } from './crm-connections.ts';
 import {
   type ConnectionParts,

@@ -1,6 +1,7 @@
 import type { Connector, ConnectorContext, ConnectorModule } from '../connectors/connector.ts';
 import { ownerOf } from '../connectors/owner.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
+import { createTargetIdentity } from '../engine/identity.ts';
 import { type HttpClient, withBudget } from '../http/client.ts';
 import { openForm } from '../jobs/open-crm.ts';
 import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
@@ -17,7 +18,6 @@ import {
   createSubscriptionStore,
   type StoredSubscription,
 } from '../state/subscriptions.ts';
-import { createTargetIdentity } from '../sync/identity.ts';
 import { type OpenConnection, requireEntry } from './open-connection.ts';
 
 /** Connectors by name. */

@@ -1,4 +1,5 @@
 import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts';
+import { FingerprintMemory } from '../engine/identity.ts';
 import { emptyStreamMemory, type StreamMemory } from '../jobs/stream-memory.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
@@ -22,7 +23,6 @@ import { createStoredDocuments } from '../state/stored-documents.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTenantStorage } from '../state/tenant-storage.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
-import { FingerprintMemory } from '../sync/identity.ts';
 import type { OpenConnection } from './open-connection.ts';
 import type { CachedTarget } from './targets.ts';
 

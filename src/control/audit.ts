@@ -1,6 +1,6 @@
+import { auditRules } from '../engine/policy.ts';
 import { auditTarget } from '../jobs/audit.ts';
 import type { Progress } from '../model/tasks.ts';
-import { auditRules } from '../sync/policy.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits } from './resume.ts';
 import type { AuditView } from './status-schemas.ts';

@@ -1,3 +1,6 @@
+import { exclusionOf, windowOf } from '../domain/mapping-sources.ts';
+import { fieldsByHand } from '../engine/audit.ts';
+import { auditRules, withheldIn } from '../engine/policy.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { type Message, message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -7,9 +10,6 @@ import type { Appointment } from '../model/records.ts';
 import type { SourceView } from '../model/schemas.ts';
 import { hasPassed, type Instant } from '../model/time.ts';
 import type { StoredTarget } from '../state/targets.ts';
-import { fieldsByHand } from '../sync/audit.ts';
-import { exclusionOf, windowOf } from '../sync/mapping-sources.ts';
-import { auditRules, withheldIn } from '../sync/policy.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import {
   DECISIONS,

@@ -1,3 +1,4 @@
+import type { TargetPlan } from '../domain/plan-targets.ts';
 import { remoteIdOf } from '../jobs/audit.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
@@ -7,7 +8,6 @@ import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Progress } from '../model/tasks.ts';
 import { type Instant, upcoming } from '../model/time.ts';
-import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { FailingRecord, HealthView, TargetHealth } from './record-schemas.ts';
 import { heldRecords, type StoredRecordState, stateOfRecord } from './record-states.ts';

@@ -1,4 +1,14 @@
 import type { ExistingContact, ExistingContacts } from '../connectors/connector.ts';
+import { phoneReader } from '../domain/mapping/fields.ts';
+import { patientSource } from '../domain/mapping-sources.ts';
+import {
+  comparedProperties,
+  contactAsPerson,
+  digestOf,
+  matchPeople,
+  type Person,
+  patientAsPerson,
+} from '../domain/matching.ts';
 import { inPieces } from '../http/in-pieces.ts';
 import type { Cycle } from '../jobs/cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
@@ -8,16 +18,6 @@ import type { CrmItem } from '../model/items.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Patient } from '../model/records.ts';
 import type { CrmFile } from '../settings/crm-schema.ts';
-import { phoneReader } from '../sync/mapping/fields.ts';
-import { patientSource } from '../sync/mapping-sources.ts';
-import {
-  comparedProperties,
-  contactAsPerson,
-  digestOf,
-  matchPeople,
-  type Person,
-  patientAsPerson,
-} from '../sync/matching.ts';
 import { pagesOf } from './target-objects.ts';
 
 /** A pair that needs a decision. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import type { Exclusion } from '../domain/mapping-sources.ts';
 import { type Message, message } from '../messages/message.ts';
 import { REASON_CODES } from '../model/operations.ts';
 import { HOLD_KINDS } from '../model/plan.ts';
 import { readingRemark } from '../model/run-schemas.ts';
 import { countsByCode, instant, pageOfItems, source } from '../model/schemas.ts';
-import type { Exclusion } from '../sync/mapping-sources.ts';
 import { connectionStatus, driftPolicy } from './status-schemas.ts';
 
 const recordLine = z.object({

@@ -1,3 +1,4 @@
+import { fieldsByHand } from '../engine/audit.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -5,7 +6,6 @@ import type { Link } from '../model/operations.ts';
 import type { Page } from '../model/schemas.ts';
 import { type Instant, upcoming } from '../model/time.ts';
 import type { LinkCursor } from '../state/links.ts';
-import { fieldsByHand } from '../sync/audit.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { cursorOf, type PageQuestion, pageOf, readCursor } from './paging.ts';
 import { newestPlan } from './plan.ts';

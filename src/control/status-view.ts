@@ -1,3 +1,4 @@
+import { policyViewOf, type StoredWithheld, withheldIn } from '../engine/policy.ts';
 import { MEBIBYTE } from '../http/client.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { type Message, message } from '../messages/message.ts';
@@ -6,7 +7,6 @@ import type { StorageUse } from '../model/state-schemas.ts';
 import type { Instant } from '../model/time.ts';
 import type { WritePolicyView } from '../model/write-policy.ts';
 import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
-import { policyViewOf, type StoredWithheld, withheldIn } from '../sync/policy.ts';
 import type { NotificationStatus } from './status-schemas.ts';
 
 /** Meaning and remedy of the durability `unsupported`. */

@@ -1,3 +1,5 @@
+import { auditRules } from '../engine/policy.ts';
+import { unacceptedDrift } from '../engine/restorations.ts';
 import { approvedUnplanned, countDrift } from '../jobs/open-states.ts';
 import { countErasures } from '../jobs/outbox-operations.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
@@ -14,8 +16,6 @@ import { DAMAGED } from '../state/damaged.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
-import { auditRules } from '../sync/policy.ts';
-import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';

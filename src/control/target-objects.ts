@@ -1,3 +1,6 @@
+import type { Directory } from '../domain/project.ts';
+import { eventRule } from '../domain/views.ts';
+import type { Decision } from '../engine/diff.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
@@ -6,9 +9,6 @@ import { FactSearch } from '../model/patient-facts.ts';
 import type { FieldChange } from '../model/plan-view.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
-import type { Decision } from '../sync/diff.ts';
-import type { Directory } from '../sync/project.ts';
-import { eventRule } from '../sync/views.ts';
 
 /** A record on hold. */
 export interface HeldItem {

@@ -1,5 +1,9 @@
 import { createZone } from '../clinic/read/timestamps.ts';
 import type { Connector } from '../connectors/connector.ts';
+import { windowOf } from '../domain/mapping-sources.ts';
+import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../domain/week.ts';
+import { restoring } from '../engine/diff.ts';
+import { auditRules, withheldIn } from '../engine/policy.ts';
 import { readForDisplay } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
@@ -10,10 +14,6 @@ import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, offsetMs, type TimeWindow, upcoming } from '../model/time.ts';
-import { restoring } from '../sync/diff.ts';
-import { windowOf } from '../sync/mapping-sources.ts';
-import { auditRules, withheldIn } from '../sync/policy.ts';
-import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../sync/week.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { type EventDecisionSource, eventDecision, NO_DIRECTORY, pagesOf } from './target-objects.ts';
 

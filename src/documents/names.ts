@@ -3,7 +3,7 @@ import type { HoldKind } from '../model/plan.ts';
 import type { FieldChange, FieldValue } from '../model/plan-view.ts';
 import { type Inline, type Span, type Texts, toned } from './document.ts';
 
-/** Names of event fields, by the field names in fingerprints (`sync/identity.ts`). */
+/** Names of event fields, by the field names in fingerprints (`engine/identity.ts`). */
 const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     title: 'title',

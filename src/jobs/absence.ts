@@ -1,3 +1,8 @@
+import { belongsOnList, type Confirmations, invoiceBelongsOnList, patientBelongsOnList } from '../domain/absence.ts';
+import { listedIn, snapshotOf, windowOf } from '../domain/mapping-sources.ts';
+import { mergedIntoNobody, readThroughMerges, withName } from '../domain/read-alone.ts';
+import { type Confirmation, type Misses, missesAfter, nothingMissing } from '../engine/absence.ts';
+import { outlying, type PushedState } from '../engine/diff.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { StreamName } from '../model/items.ts';
 import type { Hold } from '../model/plan.ts';
@@ -5,19 +10,6 @@ import type { Patient } from '../model/records.ts';
 import type { Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetStore } from '../state/targets.ts';
-import {
-  belongsOnList,
-  type Confirmation,
-  type Confirmations,
-  invoiceBelongsOnList,
-  type Misses,
-  missesAfter,
-  nothingMissing,
-  patientBelongsOnList,
-} from '../sync/absence.ts';
-import { outlying, type PushedState } from '../sync/diff.ts';
-import { listedIn, snapshotOf, windowOf } from '../sync/mapping-sources.ts';
-import { mergedIntoNobody, readThroughMerges, withName } from '../sync/read-alone.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';

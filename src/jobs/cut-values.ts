@@ -1,7 +1,7 @@
+import { streamsOf } from '../domain/mapping-sources.ts';
 import { type Appointment, belongsTo } from '../model/records.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
 import { countEach } from '../model/snapshots.ts';
-import { streamsOf } from '../sync/mapping-sources.ts';
 import type { OpenTarget } from './tenant.ts';
 
 /** Returns cut appointments with agendas or patients that a target may lack. A calendar without names shows no patient. */

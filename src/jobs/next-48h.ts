@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
+import type { Confirmations } from '../domain/absence.ts';
+import { indexByAgenda } from '../domain/agenda-index.ts';
+import { missingFrom } from '../domain/mapping-sources.ts';
+import type { TargetPlan } from '../domain/plan-targets.ts';
+import { nothingMissing } from '../engine/absence.ts';
+import { isDecided } from '../engine/target-plan.ts';
 import { message } from '../messages/message.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { FIRST_PACE, type Pace, type RunReport } from '../state/runs.ts';
 import type { TargetSummary } from '../state/targets.ts';
-import { type Confirmations, nothingMissing } from '../sync/absence.ts';
-import { indexByAgenda } from '../sync/agenda-index.ts';
-import { missingFrom } from '../sync/mapping-sources.ts';
-import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
 import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import { inputOf, type Loaded, type Loading, lookAround, openAll, type Stores } from './load.ts';
 import type { Opener } from './open-states.ts';

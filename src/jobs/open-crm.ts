@@ -1,8 +1,9 @@
+import { createPatientHistory } from '../domain/derive.ts';
+import { CALENDAR_FORM, crmForm } from '../domain/item-forms.ts';
+import { compileMapping } from '../domain/mapping/compile.ts';
+import type { ItemForm } from '../engine/identity.ts';
 import type { MappedProperty, Refusal, StreamName } from '../model/items.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
-import { createPatientHistory } from '../sync/derive.ts';
-import { CALENDAR_FORM, crmForm, type ItemForm } from '../sync/identity.ts';
-import { compileMapping } from '../sync/mapping/compile.ts';
 import { nothingTaken } from './stream-memory.ts';
 import type { OpenCrm } from './tenant.ts';
 

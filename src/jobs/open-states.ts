@@ -1,3 +1,10 @@
+import { neededBy, snapshotOf, streamsOf, windowOf } from '../domain/mapping-sources.ts';
+import { refusedThere } from '../domain/refusals.ts';
+import { adopt, namesOf } from '../engine/adopt.ts';
+import { currentLinkOf, fieldsByHand, withoutObject } from '../engine/audit.ts';
+import { type PushedState, restoring } from '../engine/diff.ts';
+import { auditRules } from '../engine/policy.ts';
+import { unacceptedDrift } from '../engine/restorations.ts';
 import { inPieces } from '../http/in-pieces.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
@@ -11,13 +18,6 @@ import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/state-counter.ts';
 import type { StoredTarget, TargetStore } from '../state/targets.ts';
-import { adopt, namesOf } from '../sync/adopt.ts';
-import { currentLinkOf, fieldsByHand, withoutObject } from '../sync/audit.ts';
-import { type PushedState, restoring } from '../sync/diff.ts';
-import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/mapping-sources.ts';
-import { auditRules } from '../sync/policy.ts';
-import { refusedThere } from '../sync/refusals.ts';
-import { unacceptedDrift } from '../sync/restorations.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import {
   laneLease,

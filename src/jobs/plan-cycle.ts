@@ -1,13 +1,14 @@
+import type { CycleInput, TargetSetup } from '../domain/cycle-input.ts';
+import { windowOf } from '../domain/mapping-sources.ts';
+import type { TargetPlan } from '../domain/plan-targets.ts';
+import { planTargets } from '../domain/plan-targets.ts';
+import { isDecided } from '../engine/target-plan.ts';
 import { inPieces } from '../http/in-pieces.ts';
 import { spanned } from '../log/logger.ts';
 import type { SkippedTarget } from '../model/plan-view.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { CycleInput, TargetSetup } from '../sync/cycle-input.ts';
-import { windowOf } from '../sync/mapping-sources.ts';
-import { planTargets } from '../sync/plan-targets.ts';
-import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
 import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import { type Cycle, remember } from './cycle.ts';
 import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';

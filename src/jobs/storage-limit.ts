@@ -1,9 +1,9 @@
+import type { TargetPlan } from '../engine/target-plan.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import type { StorageUse } from '../model/state-schemas.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { TenantStorage } from '../state/tenant-storage.ts';
-import type { TargetPlan } from '../sync/target-plan.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** Rule's code of changes that a plan leaves out because of the tenant's memory in Redis. */
@@ -27,9 +27,9 @@ const LIMIT_OF_CHANGES = 2;
  * them; new ones need room too ({@link roomForEntries}). Of reports of runs only the newest remains while changes wait
  * ({@link waitsForRoom}); the next cycle needs it.
  */
-export function* withinStorage(plans: readonly TargetPlan[], use: StorageUse): Pieces<TargetPlan[]> {
+export function* withinStorage<Plan extends TargetPlan>(plans: readonly Plan[], use: StorageUse): Pieces<Plan[]> {
   let usedBytes = (use.bytes ?? 0) + use.addedBytes;
-  const limited: TargetPlan[] = [];
+  const limited: Plan[] = [];
   for (const plan of plans) {
     const passed: PlannedChange[] = [];
     const withoutRoom: string[] = [];

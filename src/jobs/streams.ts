@@ -1,10 +1,16 @@
+import {
+  computesFromHistory,
+  type Follower,
+  type SlowStream,
+  streamsOf,
+  unusableIn,
+} from '../domain/mapping-sources.ts';
 import { message, type Text } from '../messages/message.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RunReport, StreamsRead } from '../state/runs.ts';
-import { computesFromHistory, type Follower, type SlowStream, streamsOf, unusableIn } from '../sync/mapping-sources.ts';
 import { type FailedReading, isBelievable, type StreamMemory, type StreamReadings } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

@@ -1,5 +1,10 @@
 import type { TenantSource } from '../clinic/tenant-source.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
+import type { PatientHistory } from '../domain/derive.ts';
+import type { Mapping } from '../domain/mapping/contract.ts';
+import type { Directory } from '../domain/project.ts';
+import type { FingerprintMemory, TargetIdentity } from '../engine/identity.ts';
+import type { IdleTarget } from '../engine/idle-target.ts';
 import type { Logger, Spans } from '../log/logger.ts';
 import type { Item, Refusal, StreamName } from '../model/items.ts';
 import type { StoredPlan } from '../model/plan-view.ts';
@@ -23,11 +28,6 @@ import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } fro
 import type { TargetStore } from '../state/targets.ts';
 import type { TenantStorage } from '../state/tenant-storage.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
-import type { PatientHistory } from '../sync/derive.ts';
-import type { FingerprintMemory, TargetIdentity } from '../sync/identity.ts';
-import type { IdleTarget } from '../sync/idle-target.ts';
-import type { Mapping } from '../sync/mapping/contract.ts';
-import type { Directory } from '../sync/project.ts';
 import type { Outages } from './outages.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';
 

@@ -9,8 +9,8 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { createAnswerStore } from '../../src/state/answers.ts';
 import { createFeedDirectory } from '../../src/state/feeds.ts';
 import { accessSettings, openAccessWorld } from '../control/acting.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 /*
  * Attack: one customer of a provider owns a whole /56, and sends from sixty or more of its /64 networks. Limits only per /64 let it use

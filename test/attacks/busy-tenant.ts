@@ -6,6 +6,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { openBudgetShare } from '../../src/state/budget.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
 import type { RunReport } from '../../src/state/runs.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { startReceiver } from '../features/reminders/channels/receiver.ts';
 import { answersOver, createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld, report } from '../features/triggers/trigger-world.ts';
@@ -16,7 +17,6 @@ import { openTenant } from '../jobs/open-tenant.ts';
 import { auditOf, editByHand, openCrmWorld, patientOf, removeByHand } from '../jobs/world.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const SIGNALS = { stop: NEVER, abort: NEVER };
 const LIMITS = { requestsPerMinute: 60_000, burst: 1_000 };

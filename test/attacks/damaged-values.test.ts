@@ -8,12 +8,12 @@ import { endpointStatuses } from '../../src/features/triggers/status.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { keys } from '../../src/state/keys.ts';
 import { openInstallation } from '../control/open-installation.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, targetOf } from '../jobs/cycle.ts';
 import type { ModelTarget } from '../jobs/model-target.ts';
 import { auditOf } from '../jobs/world.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { type BusyTenant, openBusyTenant, rememberState } from './busy-tenant.ts';
 
 /* A user who can write to Redis replaces one stored value by garbage. */

@@ -13,6 +13,7 @@ import type { RecordForm } from '../../src/connectors/salesforce/description.ts'
 import { salesforce } from '../../src/connectors/salesforce/index.ts';
 import { readPages } from '../../src/connectors/salesforce/reading.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
+import { compileMapping } from '../../src/domain/mapping/compile.ts';
 import { readJson } from '../../src/http/answer.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { inPieces } from '../../src/http/in-pieces.ts';
@@ -24,10 +25,9 @@ import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { readYamlInPieces } from '../../src/settings/yaml-file.ts';
-import { compileMapping } from '../../src/sync/mapping/compile.ts';
 import type { WrittenProfile } from '../clinic/open-client.ts';
 import { openClient, profileOf } from '../clinic/open-client.ts';
-import { ofPatient } from '../sync/mapping/sources.ts';
+import { ofPatient } from '../domain/mapping/sources.ts';
 import { KEY, KEY_PROPERTY, OWNER_TAG, STAMP_PROPERTY } from './hostile-pages.ts';
 import { checkTenantFile } from './hostile-tenants.ts';
 

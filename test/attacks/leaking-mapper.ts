@@ -1,7 +1,7 @@
 // Loaded into the product by `node --import`: titles of events name the patient, whatever the policy says.
 import { registerHooks } from 'node:module';
 
-const MAPPER = new URL('../../src/sync/project.ts', import.meta.url).href;
+const MAPPER = new URL('../../src/domain/project.ts', import.meta.url).href;
 const DECISION = "if (policy.title === 'busy' || appointment.patientId === null) return texts.busy;";
 const LEAK = "if (appointment.patient !== null) return [texts.busy, appointment.patient.lastName].join(' ');";
 

@@ -4,12 +4,12 @@ import { pullTenant } from '../../src/jobs/pull.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/script.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { NEVER, wholeCycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenantWorld, stateOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 
 /*
  * Attack: a tenant fills the Redis of all tenants, by the number of its records, the number of its targets or the length of its texts. Its

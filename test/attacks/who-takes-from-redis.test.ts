@@ -5,13 +5,13 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOptOuts } from '../../src/features/reminders/opt-outs.ts';
 import { keys } from '../../src/state/keys.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const damage = useDamage();

@@ -16,12 +16,12 @@ import { createAlertStore, createCertificateStore, createReloadReports } from '.
 import { createProofSealer } from '../../src/state/sealing.ts';
 import type { TargetFailure } from '../../src/state/targets.ts';
 import { openInstallation } from '../control/open-installation.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle as runCycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 /** Ended after each test: the next one has its own. */

@@ -5,13 +5,13 @@ import { keys } from '../../src/state/keys.ts';
 import { createClinicTenantStore } from '../../src/state/logins.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createSubscriptionDirectory } from '../../src/state/subscriptions.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { createMailbox } from './mailbox.ts';
 
 const redis = useRedis();

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { parseEntry, type StoredEntry } from '../../src/state/formats.ts';
 import { keys } from '../../src/state/keys.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import {
   ANSWER_FILE,
   book,
@@ -18,7 +19,6 @@ import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const damage = useDamage();

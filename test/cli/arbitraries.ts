@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { PLAIN_COLUMNS } from '../../src/cli/output.ts';
 import type { ConnectionStatus, TargetStatus } from '../../src/control/status-schemas.ts';
 import { NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 /** Ids of the configuration, and ids and words that come from the clinic: whatever they are. */
 export const names = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,40}$/);

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { AllBackups } from '../../src/features/backup/backups.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { openBooked } from '../control/open-installation.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { type Ran, runProgram } from './run-program.ts';
 
 const redis = useRedis();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { OPERATION_REMARKS, OPERATION_SENTENCES, OPERATION_TEXTS } from '../../src/cli/operation-texts.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 type Text = (result: object, input: object) => string;
 const textOf = async (name: keyof typeof OPERATION_TEXTS) => (await OPERATION_TEXTS[name]?.()) as unknown as Text;

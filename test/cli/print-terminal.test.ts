@@ -7,7 +7,7 @@ import { type Block, command, time, toned } from '../../src/documents/document.t
 import { explanationDocument } from '../../src/documents/explain.ts';
 import { planDocument } from '../../src/documents/plan.ts';
 import type { FieldValue, PlanLineView, PlanView } from '../../src/model/plan-view.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { counts, expectTidy, flat, foreign, names, oneOf, texts, times } from './arbitraries.ts';
 
 const values: fc.Arbitrary<FieldValue> = fc.oneof(

@@ -8,12 +8,12 @@ import { openConfigurations } from '../control/open-configurations.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { openServerAway } from '../control/server-away.ts';
 import { openActsLogins, openActsWorld } from '../control/services-world.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { TENANT } from '../oauth/connection.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { type Given, runProgram } from './run-program.ts';
 
 const redis = useRedis();

@@ -8,7 +8,7 @@ import {
   renderSources,
   renderTokens,
 } from '../../src/cli/render-administration.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { flat } from './arbitraries.ts';
 
 describe('access', () => {

@@ -14,8 +14,8 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createAuditLog } from '../../src/state/audit-log.ts';
 import { openActing } from '../control/acting.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { runProgram } from './run-program.ts';
 
 const redis = useRedis();

@@ -14,7 +14,7 @@ import {
 } from '../../src/cli/render-decisions.ts';
 import type { MatchView } from '../../src/features/match/propose.ts';
 import type { MatchResult } from '../../src/features/match/schemas.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { counts, expectTidy, flat, foreign, names, oneOf, times } from './arbitraries.ts';
 
 const matches: fc.Arbitrary<MatchView> = fc.record({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import type { HealthView } from '../../src/control/record-schemas.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { connections, counts, expectTidy, flat, foreign, names, oneOf } from './arbitraries.ts';
 
 const healths: fc.Arbitrary<HealthView> = fc.record({

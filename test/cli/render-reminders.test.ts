@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { renderReminderExplanation, renderReminders } from '../../src/cli/render-reminders.ts';
 import type { ReminderExplanation, ReminderLine } from '../../src/features/reminders/schemas.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { flat } from './arbitraries.ts';
 
 const LINE: ReminderLine = {

@@ -7,7 +7,7 @@ import type { ApprovalRequest } from '../../src/model/acts.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/tenant-schema.ts';
 import { statusOf, targetOf, tenantOf } from '../control/status-of.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import {
   connections,
   counts,

@@ -3,7 +3,7 @@ import { renderProblems, renderSummary, renderTenants } from '../../src/cli/rend
 import { renderTime } from '../../src/cli/table.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { loginOf, problems, statusOf, targetOf, tenantOf } from '../control/status-of.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { flat } from './arbitraries.ts';
 
 const NEEDS_LOGIN = { connections: [loginOf('needs-login', { reason: 'interaction-required' })] };

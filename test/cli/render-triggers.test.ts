@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { remedyOf, renderTriggers } from '../../src/cli/render-triggers.ts';
 import type { TriggerList } from '../../src/features/triggers/schemas.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { flat } from './arbitraries.ts';
 
 type Endpoint = TriggerList['endpoints'][number];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PLAIN_COLUMNS, withOutputOptions } from '../../src/cli/output.ts';
 import { renderAge, renderTable, renderTime, wrap } from '../../src/cli/table.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 const texts = fc.lorem({ maxCount: 25 });
 

@@ -4,7 +4,7 @@ import type { Stores } from '../../src/composition/stores.ts';
 import { recordAct } from '../../src/control/recording.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import { person } from '../control/acting.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 const CONFIGURATION = {
   settings: { secrets: { identityKey: { reveal: () => new Uint8Array(32) } }, auditLog: { reasonFor: [] } },

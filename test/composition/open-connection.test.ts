@@ -4,7 +4,7 @@ import type { Credential } from '../../src/model/credentials.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { BudgetPause } from '../../src/state/budget.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 const CREDENTIAL: Credential = {
   ...{ state: 'connected', reason: null, since: NOW - HOUR_MS, unansweredSince: null, version: 1 },

@@ -6,8 +6,8 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
 import { createAnswerDirectory } from '../../src/state/answers.ts';
 import { keys } from '../../src/state/keys.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const APPOINTMENT = { reminder: 'r'.repeat(32), patientId: 'p1', startAt: NOW + 5 * HOUR_MS };

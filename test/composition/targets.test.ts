@@ -9,11 +9,11 @@ import {
   scopesOfTargets,
 } from '../../src/composition/targets.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
+import { FingerprintMemory } from '../../src/engine/identity.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
-import { FingerprintMemory } from '../../src/sync/identity.ts';
 
 const KEY = new Uint8Array(32);
 const SUBSCRIPTIONS = { stands: 'in for what a connector subscribes with' };

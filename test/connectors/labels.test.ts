@@ -13,12 +13,13 @@ import {
   toFields,
   toRevisionText,
 } from '../../src/connectors/labels.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { recordIds } from '../sync/arbitraries.ts';
+import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
+import { createTargetIdentity } from '../../src/engine/identity.ts';
+import { recordIds } from '../domain/arbitraries.ts';
 
-const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);
 const { ownerTag } = identity;
-const another = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'other').ownerTag;
+const another = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'other', CALENDAR_FORM).ownerTag;
 const KEY = 'k'.repeat(32);
 const OTHER_KEY = 'o'.repeat(32);
 

@@ -8,11 +8,12 @@ import {
   stampedPart,
   toStamp,
 } from '../../src/connectors/owner.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { recordIds } from '../sync/arbitraries.ts';
+import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
+import { createTargetIdentity } from '../../src/engine/identity.ts';
+import { recordIds } from '../domain/arbitraries.ts';
 
-const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'contacts');
-const other = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'other');
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'contacts', CALENDAR_FORM);
+const other = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'other', CALENDAR_FORM);
 
 const stamps: fc.Arbitrary<Stamp> = fc
   .record({

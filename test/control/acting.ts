@@ -18,8 +18,8 @@ import { keys } from '../../src/state/keys.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { createAccessSealer } from '../../src/state/sealing.ts';
 import type { ApprovalStore } from '../../src/state/stored-documents.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { RING, TENANT } from '../oauth/connection.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 /** One person is enough. */
 export const ONE_PERSON: ApprovalSettings = {

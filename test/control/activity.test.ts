@@ -5,7 +5,7 @@ import { type ActivityLine, readActivity } from '../../src/control/activity.ts';
 import { cursorOf } from '../../src/control/paging.ts';
 import type { AuditEntry } from '../../src/model/acts.ts';
 import type { AuditLog } from '../../src/state/audit-log.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { openActing, person } from './acting.ts';
 
 const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };

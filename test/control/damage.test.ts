@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { damagedOf, damageProblem } from '../../src/control/damage.ts';
 import type { Installation } from '../../src/control/installation.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 const state = (tenant: string | null) => ({ tenant, kinds: ['runs' as const, 'holds' as const], sinceAt: NOW });
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import { inEnglish } from '../../src/control/findings.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { watchEnds } from '../../src/control/ended-problems.ts';
 import { needsPerson, type Problem } from '../../src/model/problems.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { tenantOf } from './status-of.ts';
 
 function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Problem {

@@ -4,7 +4,7 @@ import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { loginOf, problems, targetOf } from './status-of.ts';
 
 function ofLogin(changes: Partial<ConnectionStatus>) {

@@ -10,11 +10,11 @@ import { status } from '../../src/control/status.ts';
 import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { viewWeek } from '../../src/control/week.ts';
 import { explanationDocument } from '../../src/documents/explain.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { writeToHubSpot } from '../jobs/hubspot-targets.ts';
 import { auditOf, editByHand, held, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

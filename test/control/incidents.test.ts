@@ -15,6 +15,7 @@ import { problemsWithin } from '../../src/model/problems.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createAlertStore } from '../../src/state/reports.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { type Receiver, startReceiver } from '../features/reminders/channels/receiver.ts';
 import { book as bookReminder, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld, report } from '../features/triggers/trigger-world.ts';
@@ -31,7 +32,6 @@ import {
   SIGNALS,
 } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });

@@ -7,11 +7,11 @@ import { listTriggers } from '../../src/features/triggers/triggers.ts';
 import { render } from '../../src/messages/message.ts';
 import { asMirrorError, type MirrorError } from '../../src/model/errors.ts';
 import type { InvalidTenant } from '../../src/settings/configuration.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 import { problems, targetOf } from './status-of.ts';
 

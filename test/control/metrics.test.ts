@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/control/metrics.ts';
 import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { redisUnreachable } from '../../src/model/errors.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, twoCycles } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 import { AWAY, openServerAway } from './server-away.ts';
 

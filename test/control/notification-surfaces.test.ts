@@ -5,12 +5,12 @@ import { status } from '../../src/control/status.ts';
 import { maintainSubscriptions } from '../../src/jobs/subscriptions.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget, createModelVendor, giveSubscriptions } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

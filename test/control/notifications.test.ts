@@ -7,8 +7,8 @@ import {
   type SubscriptionDirectory,
   subscriptionSecretHash,
 } from '../../src/state/subscriptions.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const ID = '0123456789abcdef0123456789abcdef';

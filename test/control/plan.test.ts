@@ -6,13 +6,13 @@ import { planDocument } from '../../src/documents/plan.ts';
 import { decideHold, listHolds } from '../../src/features/holds/holds.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { openCrmWorld, patientOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -11,8 +11,8 @@ import { strictestApprovals } from '../../src/settings/access-schema.ts';
 import { createAuditLog } from '../../src/state/audit-log.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createApprovalStore } from '../../src/state/stored-documents.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { type ActingChoice, ONE_PERSON, openActing, person } from './acting.ts';
 
 const redis = useRedis();

@@ -8,12 +8,12 @@ import { tenantHealth } from '../../src/control/health.ts';
 import { planTenant } from '../../src/control/plan.ts';
 import { planDocument } from '../../src/documents/plan.ts';
 import type { ReadingRemark } from '../../src/model/run-schemas.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 import { statusOf, tenantOf } from './status-of.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { resumeTargets, tryWhatWaits, waitsForPerson } from '../../src/control/resume.ts';
 import type { Actor } from '../../src/model/errors.ts';
 import type { StoredTarget } from '../../src/state/targets.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 const failureOf = (actor: Actor, code = 'no', isAskedToWait?: boolean) => ({
   failure: { actor, code, sinceAt: NOW, ...(isAskedToWait === undefined ? {} : { isAskedToWait }) },

@@ -7,12 +7,12 @@ import { syncTenant } from '../../src/control/sync.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { profileOf, type WrittenProfile } from '../clinic/open-client.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

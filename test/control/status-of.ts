@@ -8,7 +8,7 @@ import type {
 } from '../../src/control/status-schemas.ts';
 import { worstOf } from '../../src/model/sync-state.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 /** Returns a target as in the status. */
 export function targetOf(reason: TargetReason | null, changes: Partial<TargetStatus> = {}): TargetStatus {

@@ -8,12 +8,12 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { StoredTarget } from '../../src/state/targets.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

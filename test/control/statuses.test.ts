@@ -4,11 +4,11 @@ import { createStateFigures, openStatuses } from '../../src/control/statuses.ts'
 import { openOverview } from '../../src/control/tenant-list.ts';
 import { redisFaultOf, storedError } from '../../src/model/errors.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -14,6 +14,7 @@ import type { FirstSync, Health, SyncHealth, SyncStatus } from '../../src/model/
 import { SYNC_HEALTH_WORDS, worseHealth } from '../../src/model/sync-state.ts';
 import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
 import { runProgram } from '../cli/run-program.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { openPages } from '../http-server/pages/open-pages.ts';
 import { cycle, pull } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -21,7 +22,6 @@ import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 import { loginOf } from './status-of.ts';
 

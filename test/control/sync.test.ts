@@ -7,9 +7,9 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -3,7 +3,7 @@ import type { TargetReason, TargetStatus } from '../../src/control/status-schema
 import { type Actor, MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetFailure } from '../../src/state/target-record.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { loginOf, problems, targetOf } from './status-of.ts';
 
 const FAILURE = failureOf('calendar-gone', 'settings', 'run: clinic-mirror sync <tenant>');

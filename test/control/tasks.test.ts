@@ -3,10 +3,10 @@ import { openTasks, readTask } from '../../src/control/tasks.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -3,7 +3,7 @@ import type { AnswerPage, AnswerWord } from '../../src/features/reminders/answer
 import { addAnswers } from '../../src/http-server/answers.ts';
 import { openApp } from '../../src/http-server/app.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 const ABOUT = {
   clinic: 'Studio <Rossi>',

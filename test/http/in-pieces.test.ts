@@ -1,17 +1,18 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
+import { describeAppointment } from '../../src/domain/mapping-sources.ts';
+import { project } from '../../src/domain/project.ts';
+import { adopt, namesOf } from '../../src/engine/adopt.ts';
+import { audit } from '../../src/engine/audit.ts';
+import { diff } from '../../src/engine/diff.ts';
+import { createTargetIdentity } from '../../src/engine/identity.ts';
 import { inPieces, pause } from '../../src/http/in-pieces.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { eachInPieces, type Pieces } from '../../src/model/pieces.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { adopt, namesOf } from '../../src/sync/adopt.ts';
-import { audit } from '../../src/sync/audit.ts';
-import { diff } from '../../src/sync/diff.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { describeAppointment } from '../../src/sync/mapping-sources.ts';
-import { project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../domain/arbitraries.ts';
 
-const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 4_000 * DAY_MS };
 const POLICY = {
   ...NOTHING_MORE,

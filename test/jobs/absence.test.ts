@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { nothingMissing } from '../../src/engine/absence.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
 import { confirmAbsence, inTurn, nextOutside } from '../../src/jobs/absence.ts';
 import type { ClinicReading } from '../../src/jobs/clinic-reading.ts';
@@ -10,10 +11,9 @@ import type { Link } from '../../src/model/operations.ts';
 import type { Hold } from '../../src/model/plan.ts';
 import type { Lookup } from '../../src/model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
-import { nothingMissing } from '../../src/sync/absence.ts';
 import { openInstallation } from '../control/open-installation.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { cycle } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';

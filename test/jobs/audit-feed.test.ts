@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, pull, targetOf } from './cycle.ts';
 import { dyingBefore, tryDriftHistories } from './drift-histories.ts';
 import {

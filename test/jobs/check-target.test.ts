@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest';
 import { checkTarget } from '../../src/jobs/check-target.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
 import { type CalendarWorld, editByHand, openCalendarWorld, removeByHand, stateOf } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, pull } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';

@@ -3,8 +3,8 @@ import { auditTarget } from '../../src/jobs/audit.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem } from '../../src/model/items.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { held, joined, openCrmWorld, patientOf, stateOf } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
 import { type CrmWorld, held, joined, openCrmWorld, patientOf } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, pull } from './cycle.ts';
 import { AGENDAS, inOne, openShared, trySettledHistories, worldOf } from './settled-histories.ts';
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { CalendarItem } from '../../src/model/items.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import type { TestRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, targetOf, twoCycles } from './cycle.ts';
 import type { ModelObject } from './model-target.ts';
 import {

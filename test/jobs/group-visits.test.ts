@@ -5,8 +5,8 @@ import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { profileOf, type WrittenProfile } from '../clinic/open-client.ts';
 import { openInstallation } from '../control/open-installation.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
 import { type CrmWorld, joined, openCrmWorld, patientOf, stateOf } from './world.ts';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { project } from '../../src/domain/project.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
@@ -7,10 +8,9 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { project } from '../../src/sync/project.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { type Tries, tryCases } from '../support/tried.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
 import { crashingRedis } from './crashing-redis.ts';
 import { NEVER, wholeCycle } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';

@@ -4,8 +4,8 @@ import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { writeToHubSpot } from './hubspot-targets.ts';
 import { type CrmWorld, openCrmWorld, patientOf } from './world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, targetOf } from './cycle.ts';
 import type { TargetChoice } from './open-tenant.ts';
 import { openCalendarWorld, stateOf } from './world.ts';

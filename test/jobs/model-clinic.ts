@@ -4,7 +4,7 @@ import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from 
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../../src/model/snapshots.ts';
 import type { TimeWindow } from '../../src/model/time.ts';
 import { readingVisits } from '../../src/model/visits.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 
 /** A clinic in memory: answers for cycles, and controls for tests. */
 export interface ModelClinic extends ClinicSource {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { next48hWindow, windowOf } from '../../src/domain/mapping-sources.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
-import { next48hWindow, windowOf } from '../../src/sync/mapping-sources.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import type { TestRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { drain, NEVER, targetOf, wholeCycle } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
 import { openDriftWorld, shownBy } from './world.ts';
 

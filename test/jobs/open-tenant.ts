@@ -1,3 +1,4 @@
+import { createTargetIdentity, FingerprintMemory } from '../../src/engine/identity.ts';
 import { reminderFollower } from '../../src/features/reminders/plan.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
 import { openForm } from '../../src/jobs/open-crm.ts';
@@ -28,8 +29,7 @@ import { createSubscriptionDirectory, createSubscriptionStore } from '../../src/
 import { createTargetStore } from '../../src/state/targets.ts';
 import { createTenantStorage } from '../../src/state/tenant-storage.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
-import { createTargetIdentity, FingerprintMemory } from '../../src/sync/identity.ts';
-import { NOTHING_MORE } from '../sync/arbitraries.ts';
+import { NOTHING_MORE } from '../domain/arbitraries.ts';
 import type { ModelTarget } from './model-target.ts';
 
 /** Each cycle fetches everything, however long a test takes. */

@@ -4,8 +4,8 @@ import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { NEVER } from './cycle.ts';
 import { areInSync, book, CLINIC_HOST, type Clinic, CYCLE_EVERY_MS, HOST, openOutageWorld, SIGNALS } from './world.ts';
 

@@ -16,9 +16,9 @@ import { runProgram } from '../cli/run-program.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { espocrm, openProfile } from '../connectors/rest-crm/profiles.ts';
 import { openInstallation } from '../control/open-installation.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { auditOf, openCalendarWorld, openCrmWorld, patientOf, stateOf } from './world.ts';
 

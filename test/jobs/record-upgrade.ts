@@ -8,7 +8,7 @@ import { openQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';
 import { startRedis } from '../../tools/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, pull } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { type MaintainedLogin, refreshTokens } from '../../src/jobs/refresh-tokens.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { NEVER } from './cycle.ts';
 import { openOutages } from './open-tenant.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
 import {
   auditOf,

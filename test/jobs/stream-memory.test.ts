@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createListSize, isBelievable } from '../../src/jobs/stream-memory.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle } from './cycle.ts';
 import { type CrmWorld, held, openCrmWorld, patientOf } from './world.ts';
 

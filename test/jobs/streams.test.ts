@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { readStreamsInTurn } from '../../src/jobs/pull.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
 import { type CrmWorld, held, joined, openCrmWorld, patientOf } from './world.ts';
 

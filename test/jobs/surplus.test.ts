@@ -6,9 +6,9 @@ import { SECOND_MS } from '../../src/model/time.ts';
 import type { ContractTarget } from '../contract/contract-target.ts';
 import { openGoogleTarget } from '../contract/google-calendar-target.ts';
 import { ACCOUNT, openOutlookTarget } from '../contract/outlook-calendar-target.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, targetOf } from './cycle.ts';
 import { auditOf, openCalendarWorld, stateOf } from './world.ts';
 

@@ -6,11 +6,11 @@ import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import type { JobHandlers } from '../../src/jobs/workers.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 import { shiftDate } from '../support/shifted-date.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { NOW } from '../sync/arbitraries.ts';
 import { dueAtIn, jobsIn, type LeftBehind, leaveBehind, openUpgradeWorld, putBehind } from './record-upgrade.ts';
 import { startSomeWorkers } from './some-workers.ts';
 

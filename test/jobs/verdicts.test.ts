@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
+import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, twoCycles } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';

@@ -1,5 +1,6 @@
 import type { Connector } from '../../src/connectors/connector.ts';
 import { targetStatus } from '../../src/control/status.ts';
+import { project } from '../../src/domain/project.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import { endWait, type Outages } from '../../src/jobs/outages.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
@@ -16,8 +17,7 @@ import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import type { WaitingWork } from '../../src/state/outages.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../domain/arbitraries.ts';
 import { NEVER, targetOf } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelObject, type ModelTarget } from './model-target.ts';

@@ -15,8 +15,8 @@ import {
   withLastPatients,
   withVisits,
 } from '../../src/model/visits.ts';
+import { appointmentOf } from '../domain/arbitraries.ts';
 import { NEVER } from '../jobs/cycle.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
 
 /** Texts of the separator's own characters, between others. */
 const texts = fc

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { eventCheck } from '../../src/domain/egress.ts';
+import { fieldTeller } from '../../src/domain/field-changes.ts';
+import { type ProjectionPolicy, project } from '../../src/domain/project.ts';
 import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { ALLOWED_FIELDS, EVENT_FIELDS, fieldText, parseTitleFormat } from '../../src/settings/event-fields.ts';
-import { eventCheck } from '../../src/sync/egress.ts';
-import { fieldTeller } from '../../src/sync/field-changes.ts';
-import { type ProjectionPolicy, project } from '../../src/sync/project.ts';
-import { appointmentOf, NAMED_DIRECTORY, STATUSES } from '../sync/arbitraries.ts';
+import { appointmentOf, NAMED_DIRECTORY, STATUSES } from '../domain/arbitraries.ts';
 
 const KEY = 'verdi'.padEnd(32, '0');
 const PATIENT = { id: 'p1', firstName: 'Ada', lastName: 'Neri' };

@@ -7,8 +7,8 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 

@@ -1,22 +1,23 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
+import { describeAppointment } from '../../src/domain/mapping-sources.ts';
+import { project } from '../../src/domain/project.ts';
+import { absentCandidates, type Diff, diff, outlying } from '../../src/engine/diff.ts';
+import { createTargetIdentity } from '../../src/engine/identity.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
-import { absentCandidates, type Diff, diff, outlying } from '../../src/sync/diff.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { describeAppointment } from '../../src/sync/mapping-sources.ts';
-import { project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../domain/arbitraries.ts';
 
 /** PLANS=10000 looks longer. */
 const RUNS = Number(process.env.PLANS ?? 400);
 const PAST_MS = 7 * DAY_MS;
 const FUTURE_MS = 30 * DAY_MS;
-const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);
 
 /** Outcome of an operation: done with an answer, done without an answer, or not done. */
 type Fate = 'done' | 'lost' | 'failed';

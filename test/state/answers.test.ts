@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
 import { keys } from '../../src/state/keys.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 

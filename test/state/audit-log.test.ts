@@ -8,8 +8,8 @@ import type { AuditDraft, AuditLogFault } from '../../src/model/acts.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { type AuditLog, createAuditLog } from '../../src/state/audit-log.ts';
 import { keys } from '../../src/state/keys.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const KEY = Buffer.alloc(32, 7);

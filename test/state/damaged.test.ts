@@ -3,8 +3,8 @@ import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { openDamagedStore, reportDamaged, treatmentOf } from '../../src/state/damaged.ts';
 import { keys } from '../../src/state/keys.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/model/time.ts';
 import { highestMark, openDataDirectory } from '../../src/state/data-directory.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 
 const DECISIONS = { name: 'decisions', shard: 0 } as const;
 const ROSSI = 'studio-rossi';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createFeedDirectory, createTenantFeeds } from '../../src/state/feeds.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createSealer } from '../../src/state/sealing.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 const RING = [{ id: 'k1', key: Buffer.alloc(32, 9) }];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Link } from '../../src/model/operations.ts';
 import { createLinkFormat } from '../../src/state/formats.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { someLinks } from './link-arbitraries.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);

@@ -3,8 +3,8 @@ import type { Hold } from '../../src/model/plan.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createHoldStore, seenCode } from '../../src/state/holds.ts';
 import { createSealer } from '../../src/state/sealing.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 

@@ -16,8 +16,8 @@ import { createRecentEvents } from '../../src/state/recent-events.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { person } from '../control/acting.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Link } from '../../src/model/operations.ts';
-import { recordIds } from '../sync/arbitraries.ts';
+import { recordIds } from '../domain/arbitraries.ts';
 
 /** In whole minutes, as most are, and in seconds. */
 const instants = {

@@ -9,10 +9,10 @@ import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
+import { NOW, recordIds } from '../domain/arbitraries.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
-import { NOW, recordIds } from '../sync/arbitraries.ts';
 import { someLinks } from './link-arbitraries.ts';
 
 const TENANT = 'studio-rossi';

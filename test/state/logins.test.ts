@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const ring = [{ id: 'k1', key: Buffer.alloc(32, 1) }];

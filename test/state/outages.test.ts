@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { createOutageStore, createUnansweredStore, PROBE_EVERY_MS, type WaitingWork } from '../../src/state/outages.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 const HOST = 'crm.example:443';

@@ -12,8 +12,8 @@ import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const TENANT = 'studio-rossi';
 

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/log/logger.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProtection } from '../../src/state/protection.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { openEpoch } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const TENANT = 'rossi';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { createRecentEvents } from '../../src/state/recent-events.ts';
 import { createSealer } from '../../src/state/sealing.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const REMOVED = { additions: 'bring the X-ray', fingerprint: 'f' };

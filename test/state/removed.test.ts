@@ -3,8 +3,8 @@ import { keys } from '../../src/state/keys.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
 import { createTenantStorage, KeySizes } from '../../src/state/tenant-storage.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

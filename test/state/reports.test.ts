@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 const IDENTITY_KEY = Buffer.alloc(32, 7);

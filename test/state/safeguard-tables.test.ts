@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { SAFEGUARD_TABLES } from '../../src/state/data-directory.ts';
 import { keys } from '../../src/state/keys.ts';
 import { entriesOf, FIRST_RECORD, openSafeguards } from '../../src/state/safeguard-tables.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 const TENANT = 'rossi';

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../src/log/logger.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createStateCounter, identityFingerprint } from '../../src/state/state-counter.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 let directory = '';

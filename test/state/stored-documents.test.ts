@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createSealer } from '../../src/state/sealing.ts';
 import { createStoredDocuments } from '../../src/state/stored-documents.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

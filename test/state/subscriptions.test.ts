@@ -10,8 +10,8 @@ import {
   NO_SUBSCRIPTIONS,
   subscriptionSecretHash,
 } from '../../src/state/subscriptions.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 const TENANT = 'rossi';

@@ -3,9 +3,9 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { fieldOf, recordOf } from '../../src/state/target-record.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const damage = useDamage();

@@ -3,9 +3,9 @@ import { DAY_MS } from '../../src/model/time.ts';
 import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const damage = useDamage();

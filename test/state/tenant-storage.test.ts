@@ -3,8 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createTenantStorage, KeySizes } from '../../src/state/tenant-storage.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const LIMIT = 5_000_000;

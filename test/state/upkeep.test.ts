@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { keys } from '../../src/state/keys.ts';
 import { createUpkeepStore } from '../../src/state/upkeep.ts';
+import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 

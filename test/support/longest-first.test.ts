@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TestSpecification, Vitest } from 'vitest/node';
 import LongestFirst from './longest-first.ts';
 
-const FILES = ['test/sync/diff.test.ts', 'test/e2e/undo.test.ts', 'test/simulation/reminders.test.ts'];
+const FILES = ['test/engine/diff.test.ts', 'test/e2e/undo.test.ts', 'test/simulation/reminders.test.ts'];
 
 /** Returns the order in which files start. @param took milliseconds of each file in the last run, if known */
 async function ordered(took: Readonly<Record<string, number>>): Promise<string[]> {
@@ -20,17 +20,21 @@ async function ordered(took: Readonly<Record<string, number>>): Promise<string[]
 }
 
 test('before the first run, known long files start first', async () => {
-  const first = ['test/simulation/reminders.test.ts', 'test/e2e/undo.test.ts', 'test/sync/diff.test.ts'];
+  const first = ['test/simulation/reminders.test.ts', 'test/e2e/undo.test.ts', 'test/engine/diff.test.ts'];
   expect(await ordered({})).toEqual(first);
-  expect(await ordered({ 'test/sync/diff.test.ts': 9 }), 'a few known durations do not change the order').toEqual(
+  expect(await ordered({ 'test/engine/diff.test.ts': 9 }), 'a few known durations do not change the order').toEqual(
     first,
   );
 });
 
 test('after a complete run, the longest files start first', async () => {
-  const took = { 'test/sync/diff.test.ts': 9_000, 'test/e2e/undo.test.ts': 2, 'test/simulation/reminders.test.ts': 3 };
+  const took = {
+    'test/engine/diff.test.ts': 9_000,
+    'test/e2e/undo.test.ts': 2,
+    'test/simulation/reminders.test.ts': 3,
+  };
   expect(await ordered(took)).toEqual([
-    'test/sync/diff.test.ts',
+    'test/engine/diff.test.ts',
     'test/simulation/reminders.test.ts',
     'test/e2e/undo.test.ts',
   ]);

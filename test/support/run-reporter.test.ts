@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { closingLines, type FileResult, type TestResult } from './run-reporter.ts';
 
-const FILE = 'test/sync/diff.test.ts';
+const FILE = 'test/engine/diff.test.ts';
 
 function result(changes: Partial<TestResult>): TestResult {
   return { file: FILE, title: 'a group > a test', state: 'passed', reason: null, ...changes };

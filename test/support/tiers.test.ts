@@ -20,7 +20,7 @@ test('each file is in one tier, and no tier is empty', () => {
 });
 
 test.each([
-  ['of its folder', 'test/sync/a.test.ts', '', 'quick', false],
+  ['of its folder', 'test/domain/a.test.ts', '', 'quick', false],
   ['of its folder, also deep below', 'test/e2e/calendars/a.test.ts', 'import x;', 'full', false],
   ['quick next to the folders', 'test/a.test.ts', '', 'quick', false],
   ['of its first line', 'test/e2e/a.test.ts', '// Tier: quick. The first calendar.\n', 'quick', false],
@@ -33,8 +33,8 @@ test.each([
 test.each([
   ['in a folder that is not listed', 'test/new/a.test.ts', ''],
   ['with a name that only every object has', 'test/constructor/a.test.ts', ''],
-  ['with an unknown tier', 'test/sync/a.test.ts', '// Tier: slow. It sleeps.\n'],
-  ['without a reason', 'test/sync/a.test.ts', '// Tier: full.\n'],
+  ['with an unknown tier', 'test/domain/a.test.ts', '// Tier: slow. It sleeps.\n'],
+  ['without a reason', 'test/domain/a.test.ts', '// Tier: full.\n'],
 ])('a file %s has no tier', (_, file, source) => {
   expect(tierOf(file, source)).toBeNull();
 });

@@ -29,6 +29,8 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
     control: 'quick',
     demo: 'full',
     documents: 'quick',
+    domain: 'quick',
+    engine: 'quick',
     e2e: 'full',
     examples: 'quick',
     features: 'quick',
@@ -49,7 +51,6 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
     simulation: 'full',
     state: 'quick',
     support: 'quick',
-    sync: 'quick',
     telemetry: 'quick',
     tools: 'quick',
   } as const),
@@ -60,7 +61,7 @@ const TIER_LINE = /^\/\/ Tier: (quick|full)(, at each change)?\. \S/;
 
 /**
  * Returns the tier of a test file, from its first line; without a tier there, from its folder.
- * @param file path from the project's folder, for example `test/sync/diff.test.ts`
+ * @param file path from the project's folder, for example `test/engine/diff.test.ts`
  * @returns null for a file in an unlisted folder, or with a malformed line
  */
 export function tierOf(file: string, source: string): TierStatement | null {

@@ -19,15 +19,15 @@ function project(imports: Record<string, readonly string[]>, texts: Record<strin
 
 const SMALL = project(
   {
-    'src/sync/guard.ts': [],
-    'src/jobs/cycle.ts': ['src/sync/guard.ts'],
+    'src/engine/guard.ts': [],
+    'src/jobs/cycle.ts': ['src/engine/guard.ts'],
     'src/connectors/caldav/writing.ts': [],
     'src/connectors/caldav/index.ts': ['src/connectors/caldav/writing.ts'],
     'src/connectors/registry.ts': ['src/connectors/caldav/index.ts'],
     'src/composition/daemon.ts': ['src/connectors/registry.ts', 'src/jobs/cycle.ts'],
     'test/e2e/support/world.ts': ['src/composition/daemon.ts'],
     'test/contract/caldav-target.ts': ['src/connectors/caldav/index.ts'],
-    'test/sync/guard.test.ts': ['src/sync/guard.ts'],
+    'test/engine/guard.test.ts': ['src/engine/guard.ts'],
     'test/jobs/cycle.test.ts': ['src/jobs/cycle.ts'],
     'test/connectors/caldav/writing.test.ts': ['src/connectors/caldav/writing.ts'],
     'test/contract/caldav.test.ts': ['test/contract/caldav-target.ts'],
@@ -53,8 +53,8 @@ describe('after a change', () => {
   });
 
   test('of a rule, each quick test that reaches the rule runs, and no full test behind another module', () => {
-    expect(testsOfChange(['src/sync/guard.ts'], SMALL)).toEqual([
-      'test/sync/guard.test.ts',
+    expect(testsOfChange(['src/engine/guard.ts'], SMALL)).toEqual([
+      'test/engine/guard.test.ts',
       'test/jobs/cycle.test.ts',
       'test/composition/daemon.test.ts',
       'test/e2e/guard.test.ts',

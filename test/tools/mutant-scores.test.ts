@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Equivalent, type MutantReport, renderScores, scoreOf } from '../../tools/mutant-scores.ts';
 
-const FILE = 'src/sync/guard.ts';
+const FILE = 'src/engine/guard.ts';
 const SOURCE = ['function isLarge(count: number) {', '  if (count > 10) {', '    return true;', '  }', '}'].join('\n');
 
 function reportOf(...mutants: [status: string, from: string, to: string, replacement: string][]): MutantReport {
@@ -68,7 +68,7 @@ describe('the score of a file', () => {
   test('reports listed changes that are missing, or that a test detects', () => {
     const gone = { ...LISTED, line: 'if (count > 20) {' };
     const noticed = { ...LISTED, replacement: 'true' };
-    const ofAnother = { ...LISTED, file: 'src/sync/diff.ts' };
+    const ofAnother = { ...LISTED, file: 'src/engine/diff.ts' };
     expect(scoreOf(FILE, REPORT, [gone, noticed, ofAnother], 2).outdated).toEqual([gone, noticed]);
   });
 });
@@ -76,8 +76,8 @@ describe('the score of a file', () => {
 test('scores and survivors are printed in 100 columns at most', () => {
   const long = { ...LISTED, mutated: 'a'.repeat(300) };
   const text = renderScores([scoreOf(FILE, REPORT, [LISTED, long], 2)]);
-  expect(text).toMatch(/^src\/sync\/guard\.ts +2 +1 +1 +1 +66\.7 +2\.0$/m);
-  expect(text).toContain('src/sync/guard.ts:2:19\n  { return true; } → {}');
+  expect(text).toMatch(/^src\/engine\/guard\.ts +2 +1 +1 +1 +66\.7 +2\.0$/m);
+  expect(text).toContain('src/engine/guard.ts:2:19\n  { return true; } → {}');
   expect(text).toContain('a…');
   expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);
 });

@@ -1,3 +1,4 @@
+import { HIGHEST_ID_ATTEMPT } from '../../engine/identity.ts';
 import type { TargetAuditor } from '../../jobs/audit.ts';
 import { laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
@@ -11,7 +12,6 @@ import type { PlannedChange } from '../../model/plan.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
 import { type Lease, targetWork, waitForLease } from '../../state/leases.ts';
-import { HIGHEST_ID_ATTEMPT } from '../../sync/identity.ts';
 import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
 
 /** Largest number of names per lookup. */

@@ -2,6 +2,10 @@ import { type Installation, requireTenant } from '../../control/installation.ts'
 import type { Acting } from '../../control/recording.ts';
 import type { HeldItem } from '../../control/target-objects.ts';
 import { type EventDecisionSource, eventDecision, heldObjects, NO_DIRECTORY } from '../../control/target-objects.ts';
+import { fieldTeller } from '../../domain/field-changes.ts';
+import { windowOf } from '../../domain/mapping-sources.ts';
+import type { Directory } from '../../domain/project.ts';
+import type { GoneCounts } from '../../engine/guard.ts';
 import { readForDisplay } from '../../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import type { ApprovalRequest } from '../../model/acts.ts';
@@ -14,10 +18,6 @@ import { REMINDERS } from '../../model/reminders.ts';
 import { DAY_MS, type TimeWindow } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
 import { noSuchHold } from '../../state/holds.ts';
-import { fieldTeller } from '../../sync/field-changes.ts';
-import type { GoneCounts } from '../../sync/guard.ts';
-import { windowOf } from '../../sync/mapping-sources.ts';
-import type { Directory } from '../../sync/project.ts';
 import { shownHold, type TenantHold } from './holds.ts';
 
 /** A hold with the details for a decision. */

@@ -1,9 +1,9 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
+import type { DeletionLimit } from '../../engine/guard.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
-import type { DeletionLimit } from '../../sync/guard.ts';
 
 /** Lifetime of a decision, long enough for the affected cycles. */
 const DECISION_MS = 7 * DAY_MS;

@@ -1,6 +1,7 @@
 import type { ContactStamp, ExistingContact } from '../../connectors/connector.ts';
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
+import { comparedProperties, digestOf, patientAsPerson } from '../../domain/matching.ts';
 import { laneLease, openCalendar } from '../../jobs/lanes.ts';
 import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
 import { message } from '../../messages/message.ts';
@@ -9,7 +10,6 @@ import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
 import { type Lease, targetWork, waitForLease } from '../../state/leases.ts';
-import { comparedProperties, digestOf, patientAsPerson } from '../../sync/matching.ts';
 import { type ApprovedPair, fromMatchFile } from './file.ts';
 import { matchableTarget } from './propose.ts';
 import type { MatchResult } from './schemas.ts';

@@ -1,6 +1,8 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { asMatchable, compareWithFree } from '../../control/matching.ts';
 import { pagesOf } from '../../control/target-objects.ts';
+import { patientSource } from '../../domain/mapping-sources.ts';
+import type { Trait } from '../../domain/matching.ts';
 import { inPieces } from '../../http/in-pieces.ts';
 import { remoteIdOf } from '../../jobs/audit.ts';
 import type { ClinicReading } from '../../jobs/clinic-reading.ts';
@@ -13,8 +15,6 @@ import type { Link } from '../../model/operations.ts';
 import { eachInPieces } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
-import { patientSource } from '../../sync/mapping-sources.ts';
-import type { Trait } from '../../sync/matching.ts';
 import type { Duplicate, DuplicatesView } from './schemas.ts';
 
 /** A duplicate without page URLs. */

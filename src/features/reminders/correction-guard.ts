@@ -1,9 +1,9 @@
+import { exceeds } from '../../engine/guard.ts';
 import type { Hold } from '../../model/plan.ts';
 import type { HeldReason, LedgerEntry, WrongInformation } from '../../model/reminders.ts';
 import { REMINDERS } from '../../model/reminders.ts';
 import { HOUR_MS, type Instant } from '../../model/time.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
-import { exceeds } from '../../sync/guard.ts';
 import { visitOf } from './told.ts';
 
 /** Corrections in this window are counted together, because a slow mass change is as dangerous as a fast mass change. */

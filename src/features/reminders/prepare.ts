@@ -1,3 +1,4 @@
+import { readThroughMerges } from '../../domain/read-alone.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient } from '../../model/records.ts';
@@ -5,7 +6,6 @@ import type { Correction, CorrectionKind, LedgerEntry } from '../../model/remind
 import type { Lookup } from '../../model/snapshots.ts';
 import { MINUTE_MS } from '../../model/time.ts';
 import { appointmentIdOf, isShared } from '../../model/visits.ts';
-import { readThroughMerges } from '../../sync/read-alone.ts';
 import type { Reminder } from './channels/channel.ts';
 import { type ContentInput, contentOf, findDisclosedFact, namesAddress } from './content.ts';
 import { heldReasonOf, stillFalse } from './corrections.ts';

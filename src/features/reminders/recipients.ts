@@ -1,9 +1,9 @@
+import { readThroughMerges } from '../../domain/read-alone.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Patient } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder } from '../../model/reminders.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../../model/time.ts';
-import { readThroughMerges } from '../../sync/read-alone.ts';
 import { mobileNumber } from './content.ts';
 import type { SeenByPatients } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';

@@ -1,3 +1,5 @@
+import { belongsOnList } from '../../domain/absence.ts';
+import { tombstonesIn } from '../../domain/mapping-sources.ts';
 import { inPieces } from '../../http/in-pieces.ts';
 import { confirmAbsence } from '../../jobs/absence.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
@@ -6,8 +8,6 @@ import type { Appointment } from '../../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, hasPassed, type Instant, overlaps } from '../../model/time.ts';
 import type { AppointmentEvent, StoredAppointment } from '../../model/triggers.ts';
-import { belongsOnList } from '../../sync/absence.ts';
-import { tombstonesIn } from '../../sync/mapping-sources.ts';
 import {
   type AppointmentChange,
   changeName,

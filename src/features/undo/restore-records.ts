@@ -1,3 +1,7 @@
+import type { Confirmations } from '../../domain/absence.ts';
+import { agrees } from '../../domain/crm-rules.ts';
+import { snapshotOf, windowOf } from '../../domain/mapping-sources.ts';
+import type { Confirmation } from '../../engine/absence.ts';
 import type { Questioner } from '../../jobs/absence.ts';
 import { confirmAll } from '../../jobs/absence.ts';
 import { type ClinicReader, type ClinicReading, readClinic } from '../../jobs/clinic-reading.ts';
@@ -7,9 +11,6 @@ import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
 import type { JournalEffect, JournalEntry } from '../../state/journal.ts';
-import type { Confirmation, Confirmations } from '../../sync/absence.ts';
-import { agrees } from '../../sync/crm-rules.ts';
-import { snapshotOf, windowOf } from '../../sync/mapping-sources.ts';
 import type { Recovery } from './schemas.ts';
 
 /** A record of a run to undo. */

@@ -81,12 +81,12 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     prevents: ['unjustifiedDeletes'],
     rewrites: [
       {
-        module: 'sync/guard.ts',
+        module: 'engine/guard.ts',
         find: 'return removals > count && removals > held * share;',
         replace: 'return false;',
       },
       {
-        module: 'sync/guard.ts',
+        module: 'engine/guard.ts',
         find: 'return share < 0.5 && removals >= HALF_FROM && removals * 2 >= held;',
         replace: 'return false;',
       },
@@ -106,7 +106,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     prevents: ['duplicates'],
     rewrites: [
       {
-        module: 'sync/identity.ts',
+        module: 'engine/identity.ts',
         find: 'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));',
         replace:
           'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt, Math.random()])).subarray(0, KEY_BYTES));',
@@ -151,13 +151,13 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
   'emptying-nothing': {
     prevents: ['wrong', 'unjustifiedDeletes'],
     rewrites: [
-      { module: 'sync/read-alone.ts', find: 'if (alone.size === 0) return rule;', replace: 'return rule;' },
+      { module: 'domain/read-alone.ts', find: 'if (alone.size === 0) return rule;', replace: 'return rule;' },
       {
-        module: 'sync/read-alone.ts',
+        module: 'domain/read-alone.ts',
         find: "if (!('found' in answer) || !isNameless(answer.found)) return answer;",
         replace: 'return answer;',
       },
-      { module: 'sync/crm-rules.ts', find: 'if (!isRefused && isAlone())', replace: 'if (false)' },
+      { module: 'domain/crm-rules.ts', find: 'if (!isRefused && isAlone())', replace: 'if (false)' },
     ],
   },
   merges: {

@@ -8,7 +8,7 @@ import {
 } from '../../../src/clinic/read/gathering.ts';
 import { atOnce } from '../../../src/model/pieces.ts';
 import { HOUR_MS, overlaps, type TimeWindow } from '../../../src/model/time.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 
 /** Gathers calls as a read does. */
 function read(calls: readonly (readonly RowsOfPage[])[], window: TimeWindow, reusable: ReusableReading | null) {

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { listCalls } from '../../../src/clinic/read/reading.ts';
 import { createZone } from '../../../src/clinic/read/timestamps.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
-import { next48hWindow } from '../../../src/sync/mapping-sources.ts';
+import { next48hWindow } from '../../../src/domain/mapping-sources.ts';
 import { openApi } from '../open-api.ts';
 import { failureOf, openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';

@@ -9,12 +9,13 @@ import {
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
+import { crmForm } from '../../../src/domain/item-forms.ts';
+import { createTargetIdentity, type TargetIdentity } from '../../../src/engine/identity.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
-import { createTargetIdentity, crmForm, type TargetIdentity } from '../../../src/sync/identity.ts';
 
 export const KEY = 'clinic_mirror_key';
 export const STAMP = 'clinic_mirror_stamp';

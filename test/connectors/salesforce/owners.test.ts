@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { compileMapping } from '../../../src/domain/mapping/compile.ts';
+import type { MappingSource } from '../../../src/domain/mapping/contract.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, StreamName } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
-import { compileMapping } from '../../../src/sync/mapping/compile.ts';
-import type { MappingSource } from '../../../src/sync/mapping/contract.ts';
+import { ofAppointment, ofInvoice, ofPatient } from '../../domain/mapping/sources.ts';
 import { crmBesideContacts, crmOf } from '../../settings/crm-file.ts';
-import { ofAppointment, ofInvoice, ofPatient } from '../../sync/mapping/sources.ts';
 import {
   apply,
   create,

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { crmForm } from '../../../src/domain/item-forms.ts';
+import { createTargetIdentity } from '../../../src/engine/identity.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
-import { createTargetIdentity, crmForm } from '../../../src/sync/identity.ts';
 import {
   apply,
   create,

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
+import { type Directory, type ProjectionPolicy, project } from '../../../src/domain/project.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import type { Appointment } from '../../../src/model/records.ts';
 import { parseTitleFormat } from '../../../src/settings/event-fields.ts';
-import { type Directory, type ProjectionPolicy, project } from '../../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from '../../sync/arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from '../../domain/arbitraries.ts';
 import { group } from '../contract-case.ts';
 import { allDay, type CalendarKit, createOperation, describeOutcome, itemWith, keyOf, timed } from '../contract-kit.ts';
 

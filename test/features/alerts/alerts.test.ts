@@ -12,9 +12,9 @@ import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { createLeases } from '../../../src/state/leases.ts';
 import { createAlertStore } from '../../../src/state/reports.ts';
 import { problems, statusOf } from '../../control/status-of.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 const AWAY = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });

@@ -11,7 +11,7 @@ import {
 import { message } from '../../../src/messages/message.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 
 const LOOK_MS = 5 * MINUTE_MS;
 

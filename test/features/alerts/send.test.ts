@@ -10,9 +10,8 @@ import type { Problem } from '../../../src/model/problems.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
 import { alertsSection } from '../../../src/settings/delivery-schema.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-
-import { NOW } from '../../sync/arbitraries.ts';
 
 const SIGNING = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 const http = createHttpClient({ userAgent: 'clinic-mirror', clock: Date.now });

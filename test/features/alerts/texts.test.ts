@@ -4,7 +4,7 @@ import { payloadOf, textOf } from '../../../src/features/alerts/texts.ts';
 import { message } from '../../../src/messages/message.ts';
 import { needsPerson, type Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 
 const NOTHING: Digest = { begun: [], again: [], over: [], others: 0 };
 

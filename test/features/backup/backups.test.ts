@@ -3,8 +3,8 @@ import { acceptLoss, restoreBackup } from '../../../src/features/backup/backups.
 import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 

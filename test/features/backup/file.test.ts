@@ -4,8 +4,8 @@ import { backUpAll, restoreAll } from '../../../src/features/backup/file.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { openActing } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 

@@ -4,10 +4,10 @@ import { MirrorError } from '../../../src/model/errors.ts';
 import type { TimeWindow } from '../../../src/model/time.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import type { TracedReminders } from '../../../src/state/tombstones.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { patientOf } from '../../jobs/world.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 const YEAR_MS = 365 * DAY_MS;
 

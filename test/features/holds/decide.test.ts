@@ -3,9 +3,9 @@ import { decideHold } from '../../../src/features/holds/decide.ts';
 import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 

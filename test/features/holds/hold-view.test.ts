@@ -5,9 +5,9 @@ import type { TargetHoldKind } from '../../../src/model/plan.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { openActing } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { cycle, NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { decideHold, listHolds } from '../../../src/features/holds/holds.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { openBooked, openInstallation } from '../../control/open-installation.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 

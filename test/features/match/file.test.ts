@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MatchRow, Pair } from '../../../src/control/matching.ts';
+import { CALENDAR_FORM } from '../../../src/domain/item-forms.ts';
+import { createTargetIdentity } from '../../../src/engine/identity.ts';
 import { fromMatchFile, toMatchFile } from '../../../src/features/match/file.ts';
 import { fromCsv, toCsv } from '../../../src/model/csv.ts';
-import { createTargetIdentity } from '../../../src/sync/identity.ts';
 
 const KEY = Buffer.alloc(32, 7);
-const identity = createTargetIdentity(KEY, 'studio-rossi', 'contacts');
+const identity = createTargetIdentity(KEY, 'studio-rossi', 'contacts', CALENDAR_FORM);
 const nobody = { name: 'Anna Verdi', birthDate: null, addresses: [], phones: [] };
 
 function rowOf(recordId: string, remoteId: string, changes: Partial<MatchRow> = {}): MatchRow {
@@ -125,7 +126,7 @@ describe('match-file-unusable: nothing in a file is applied', () => {
   });
 
   test('with an approved pair that was changed, or that is another target’s', () => {
-    const other = createTargetIdentity(KEY, 'studio-rossi', 'leads');
+    const other = createTargetIdentity(KEY, 'studio-rossi', 'leads', CALENDAR_FORM);
     const foreign = toMatchFile([rowOf('1', 'a')], other).replace(/^(?=,)/m, 'adopt');
     expect(refusal(foreign)).toMatchObject({ code: 'match-file-unusable', message: expect.stringContaining('2') });
     const own = decided([rowOf('1', 'a')], ['adopt']);

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

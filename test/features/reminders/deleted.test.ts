@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { deletedAsCancelled } from '../../../src/features/reminders/deleted.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { appointmentOf } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
-import { appointmentOf } from '../../sync/arbitraries.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

@@ -4,10 +4,10 @@ import { remind } from '../../../src/features/reminders/job.ts';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createOptOuts } from '../../../src/features/reminders/opt-outs.ts';
 import { keys } from '../../../src/state/keys.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 const IDENTITY_KEY = Buffer.alloc(32, 7);

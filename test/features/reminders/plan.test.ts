@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

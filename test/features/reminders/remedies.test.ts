@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isCoveredByCorrection } from '../../../src/features/reminders/remedies.ts';
 import type { LedgerEntry } from '../../../src/model/reminders.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 
 const REMINDER: LedgerEntry = {
   ...{ id: 'r', appointmentId: 'one', startAt: NOW + DAY_MS, rule: 'day-before', channel: 'text', zone: 'Europe/Rome' },

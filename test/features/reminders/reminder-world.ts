@@ -27,11 +27,11 @@ import type { RedisClient } from '../../../src/state/redis.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import type { StateCounter } from '../../../src/state/state-counter.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { NEVER, pull } from '../../jobs/cycle.ts';
 import { createModelClinic, type ModelClinic } from '../../jobs/model-clinic.ts';
 import { openEpoch, openOutages, openTenant, withReminders } from '../../jobs/open-tenant.ts';
 import { patientOf as contactOf } from '../../jobs/world.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 /** A clinic with one patient, a gateway, alarms, and a clock that tests move. */
 export interface ReminderWorld {

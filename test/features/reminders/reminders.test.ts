@@ -15,11 +15,11 @@ import {
 } from '../../../src/features/reminders/reminders.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

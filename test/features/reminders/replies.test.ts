@@ -3,8 +3,8 @@ import { createPatientReplies, repliesDocument } from '../../../src/features/rem
 import { DAY_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

@@ -12,7 +12,7 @@ import type { Appointment } from '../../../src/model/records.ts';
 import type { ReminderKey } from '../../../src/model/reminders.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { reminderSchema } from '../../../src/settings/reminder-schema.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 
 const ROME = 'Europe/Rome';
 /** A Tuesday, half past ten in Rome. */

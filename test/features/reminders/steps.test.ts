@@ -3,7 +3,7 @@ import type { OpenReminders } from '../../../src/features/reminders/ports.ts';
 import { nextHour, SOURCE_RETRY_MS, sourceStep, stepOf } from '../../../src/features/reminders/steps.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 
 const reminders = { file: { unreachableMinutes: 60 } } as OpenReminders;
 const away = (retryAfterMs?: number) =>

@@ -5,7 +5,7 @@ import { correctionOf, messageTruthOf, type Truth } from '../../../src/features/
 import type { Appointment } from '../../../src/model/records.ts';
 import type { LedgerEntry } from '../../../src/model/reminders.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 
 const proofs = createMessageProofs(Buffer.alloc(32, 7), 'studio-rossi');
 const ADDRESS = 'Via Milano 1';

@@ -6,9 +6,9 @@ import { MirrorError } from '../../../src/model/errors.ts';
 import type { Hold } from '../../../src/model/plan.ts';
 import { type LedgerEntry, REMINDERS, type WrongInformation } from '../../../src/model/reminders.ts';
 import { DAY_MS, HOUR_MS, type TimeWindow } from '../../../src/model/time.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 const ZONE = 'Europe/Rome';
 const START = NOW + DAY_MS;

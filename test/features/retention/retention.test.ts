@@ -8,10 +8,10 @@ import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { createUpkeepStore } from '../../../src/state/upkeep.ts';
 import { openActing } from '../../control/acting.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { changeName, changeOf, unusableAtFirst, vanished } from '../../../src/features/triggers/lists.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
 import type { StoredAppointment } from '../../../src/model/triggers.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { booking } from './trigger-world.ts';
 
 const visit = (changes: Parameters<typeof booking>[2] = {}) => booking('1', NOW + HOUR_MS, changes);

@@ -10,12 +10,12 @@ import { journalLine } from '../../../src/state/journal.ts';
 import { keys } from '../../../src/state/keys.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { cycle, NEVER, pull, targetOf } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { createModelTarget } from '../../jobs/model-target.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 /** As model tenants have it. */

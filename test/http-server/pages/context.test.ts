@@ -4,7 +4,7 @@ import { contextOf, reasonField, strangerContext, timesIn } from '../../../src/h
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { openActing } from '../../control/acting.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { openServices } from '../open-services.ts';
 import { OWNER } from './open-pages.ts';
 import { pageContext, wordsOf } from './page-context.ts';

@@ -13,9 +13,9 @@ import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { type ActingChoice, openActing, person } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
 import { openActsWorld } from '../../control/services-world.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import type { useRedis } from '../../support/redis.ts';
-import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 import { openServices, visitorNamed } from '../open-services.ts';
 
 /** A visitor with all rights. */

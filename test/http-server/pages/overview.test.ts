@@ -5,7 +5,7 @@ import { overviewFor, overviewPage } from '../../../src/http-server/pages/overvi
 import { message } from '../../../src/messages/message.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { OWNER } from './open-pages.ts';
 import { pageContext, wordsOf } from './page-context.ts';
 

@@ -1,5 +1,5 @@
 import { type PageContext, timesIn } from '../../../src/http-server/pages/context.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { OWNER } from './open-pages.ts';
 
 /** What a page is made with: for an owner, in English, by the clock of Rome. */

@@ -18,7 +18,7 @@ import { message } from '../../../src/messages/message.ts';
 import type { Health, SyncStatus } from '../../../src/model/schemas.ts';
 import { SYNC_HEALTH_WORDS } from '../../../src/model/sync-state.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
-import { NOW } from '../../sync/arbitraries.ts';
+import { NOW } from '../../domain/arbitraries.ts';
 import { OWNER } from './open-pages.ts';
 import { pageContext, wordsOf } from './page-context.ts';
 

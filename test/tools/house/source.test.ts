@@ -18,12 +18,12 @@ export function area(shape: Shape, { scale }: { scale: number }, unit = 'm', ...
 `;
 
 test('counts lines of code without blank lines, comments, imports, re-exports and types', () => {
-  const { lines, code } = readSource('src/sync/area.ts', SOURCE);
+  const { lines, code } = readSource('src/domain/area.ts', SOURCE);
   expect({ lines, code }).toEqual({ lines: 13, code: 3 });
 });
 
 test('lists functions with their parameters, and texts with what a template inserts left out', () => {
-  const { functions, texts } = readSource('src/sync/area.ts', SOURCE);
+  const { functions, texts } = readSource('src/domain/area.ts', SOURCE);
   expect(functions).toEqual([
     { name: 'area', line: 11, lines: 3, parameters: 4, declaresTests: false, takes: ['Shape'] },
   ]);
@@ -32,15 +32,15 @@ test('lists functions with their parameters, and texts with what a template inse
 
 test('follows the imports that remain without types', () => {
   const files = [
-    readSource('src/sync/area.ts', SOURCE),
-    readSource('src/sync/one.ts', "export const one = 1; await import('./four.ts');"),
-    ...['two', 'three', 'four', 'five'].map((name) => readSource(`src/sync/${name}.ts`, 'export {};')),
+    readSource('src/domain/area.ts', SOURCE),
+    readSource('src/domain/one.ts', "export const one = 1; await import('./four.ts');"),
+    ...['two', 'three', 'four', 'five'].map((name) => readSource(`src/domain/${name}.ts`, 'export {};')),
   ];
-  const closure = closureOf('src/sync/area.ts', files).map(({ path }) => path.replace(/.*\//, ''));
+  const closure = closureOf('src/domain/area.ts', files).map(({ path }) => path.replace(/.*\//, ''));
   expect(closure).toEqual(['area.ts', 'one.ts', 'three.ts', 'four.ts']);
   expect(moduleRows(files)).toMatchObject([{ module: 'sync', files: 6 }]);
 });
 
 test('names the file that cannot be parsed', () => {
-  expect(() => readSource('src/sync/area.ts', 'const = 1')).toThrow('Cannot parse src/sync/area.ts');
+  expect(() => readSource('src/domain/area.ts', 'const = 1')).toThrow('Cannot parse src/domain/area.ts');
 });

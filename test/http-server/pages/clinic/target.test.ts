@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { TargetStatus, TenantStatus } from '../../../../src/control/status-schemas.ts';
 import { recordsPart, targetsPart } from '../../../../src/http-server/pages/clinic/target.ts';
 import { openBooked } from '../../../control/open-installation.ts';
+import { appointmentOf, NOW } from '../../../domain/arbitraries.ts';
 import { cycle } from '../../../jobs/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
-import { appointmentOf, NOW } from '../../../sync/arbitraries.ts';
 import { openActsPages, openPages } from '../open-pages.ts';
 import { pageContext, wordsOf } from '../page-context.ts';
 

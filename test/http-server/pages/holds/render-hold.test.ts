@@ -4,7 +4,7 @@ import type { HeldItem } from '../../../../src/control/target-objects.ts';
 import type { HoldView } from '../../../../src/features/holds/hold-view.ts';
 import { chosenIn, renderHold, renderHolds } from '../../../../src/http-server/pages/holds/render-hold.ts';
 import { DAY_MS, HOUR_MS } from '../../../../src/model/time.ts';
-import { NOW } from '../../../sync/arbitraries.ts';
+import { NOW } from '../../../domain/arbitraries.ts';
 import { OWNER } from '../open-pages.ts';
 import { pageContext, wordsOf } from '../page-context.ts';
 
