@@ -114,7 +114,7 @@ const NO_PAIRS: Readonly<Record<string, string>> = {
   'src/control/logins.ts TenantConnection': 'a configured connection, not the input of an operation',
   'src/features/reminders/texts/texts.ts TextTemplate': 'a default text; settings can omit the subject',
   'src/http-server/pages/configuration.ts DiffLine': 'a line of a text, not a value of a field',
-  'src/jobs/stream-memory.ts ListSize': 'the size of a list, not the replies of patients',
+  'src/domain/stream-memory.ts ListSize': 'the size of a list, not the replies of patients',
   'src/model/credentials.ts Account': 'the real account, not the required one',
   'src/model/items.ts Refusal': 'of any CRM; a description has defaults',
   'src/model/triggers.ts TriggerReading': 'the opened state; in Redis, the reason is encrypted',

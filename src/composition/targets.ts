@@ -3,7 +3,7 @@ import { ownerOf } from '../connectors/owner.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import { createTargetIdentity } from '../engine/identity.ts';
 import { type HttpClient, withBudget } from '../http/client.ts';
-import { openForm } from '../jobs/open-crm.ts';
+import { openForm } from '../domain/open-crm.ts';
 import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { lazily } from '../model/cache.ts';

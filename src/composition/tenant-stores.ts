@@ -1,6 +1,6 @@
 import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts';
 import { FingerprintMemory } from '../engine/identity.ts';
-import { emptyStreamMemory, type StreamMemory } from '../jobs/stream-memory.ts';
+import { emptyStreamMemory, type StreamMemory } from '../domain/stream-memory.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { CacheBudget } from '../model/cache.ts';
@@ -14,7 +14,7 @@ import { createLinkStore, type LinkStore } from '../state/links.ts';
 import { createUnansweredStore } from '../state/outages.ts';
 import { createOutbox } from '../state/outbox.ts';
 import { createProtection, type Protection } from '../state/protection.ts';
-import { createRecentEvents } from '../state/recent-events.ts';
+import { createRecentObjects } from '../state/recent-objects.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import type { Sealer } from '../state/sealing.ts';
@@ -34,7 +34,7 @@ type TenantStores = Pick<
   | 'outbox'
   | 'unanswered'
   | 'journal'
-  | 'recentEvents'
+  | 'recentObjects'
   | 'storage'
   | 'targetStore'
   | 'holds'
@@ -78,7 +78,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
     storage: createTenantStorage(redis, tenant.id, parts.limitBytes),
     targetStore: createTargetStore(redis, tenant.id, proofs),
     holds: createHoldStore(redis, tenant.id, sealer),
-    recentEvents: createRecentEvents(redis, tenant.id, sealer),
+    recentObjects: createRecentObjects(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id, proofs),
     plans: createStoredDocuments(redis, tenant.id, 'plan', parts),
     tasks: createStoredDocuments(redis, tenant.id, 'task', parts),

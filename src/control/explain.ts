@@ -9,7 +9,7 @@ import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import type { SourceView } from '../model/schemas.ts';
 import { hasPassed, type Instant } from '../model/time.ts';
-import type { StoredTarget } from '../state/targets.ts';
+import type { StoredTarget } from '../engine/store.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import {
   DECISIONS,

@@ -24,7 +24,7 @@ import { LINKS_COUNT } from '../model/sync-state.ts';
 import { type TriggerStatus, triggerStatus } from '../model/triggers.ts';
 import { writePolicyView } from '../model/write-policy.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { TargetFailure } from '../state/target-record.ts';
+import type { TargetFailure } from '../engine/store.ts';
 
 /** Configured reaction to manual changes. */
 export const driftPolicy = z.enum(['repair', 'keep', 'report']);

@@ -15,7 +15,7 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { DAMAGED } from '../state/damaged.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { StoredTarget, TargetFailure } from '../state/targets.ts';
+import type { StoredTarget, TargetFailure } from '../engine/store.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';

@@ -3,7 +3,7 @@ import type { CycleInput as EngineInput, TargetInput as EngineTarget } from '../
 import type { PlannableTarget, Reach } from '../engine/target.ts';
 import type { Refusal, RefusedThere, StreamName } from '../model/items.ts';
 import type { FactSearch } from '../model/patient-facts.ts';
-import type { RecentEvent } from '../model/plan.ts';
+import type { RecentObject } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
@@ -94,5 +94,5 @@ export type ContactsInput = Pick<EngineTarget<TargetSetup>, 'target' | 'state' |
 export interface TargetInput extends EngineTarget<TargetSetup> {
   stored: EngineTarget['stored'] & { refusedThere: RefusedThere };
   /** Events of a calendar that were created or removed in the last minutes, by record. */
-  recent: ReadonlyMap<string, RecentEvent>;
+  recent: ReadonlyMap<string, RecentObject>;
 }

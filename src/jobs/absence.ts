@@ -10,7 +10,7 @@ import type { Patient } from '../model/records.ts';
 import type { Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetStore } from '../state/targets.ts';
-import type { ClinicReading } from './clinic-reading.ts';
+import type { ClinicReading } from '../domain/clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

@@ -9,13 +9,13 @@ type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 /** Adds what users had added to the event of a replaced record, if the entry replaces one and no event took it over yet. */
 export async function withAdditions(
-  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  { recentObjects }: Pick<OpenTenant, 'recentObjects'>,
   target: string,
   { replaces }: OutboxEntry,
   operation: Operation<Item>,
 ): Promise<Operation<Item>> {
   if (replaces === undefined || operation.kind !== 'update') return operation;
-  const additions = await recentEvents.additionsOf(target, replaces);
+  const additions = await recentObjects.additionsOf(target, replaces);
   return additions === null ? operation : { ...operation, additions };
 }
 
@@ -24,7 +24,7 @@ export async function withAdditions(
  * loses the additions.
  */
 export async function recordAdditions(
-  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  { recentObjects }: Pick<OpenTenant, 'recentObjects'>,
   target: string,
   { outcomes, sent }: { outcomes: readonly Outcome<Item>[]; sent: Sent },
   now: Instant,
@@ -34,18 +34,18 @@ export async function recordAdditions(
     const { additions, recordId } = outcome;
     const { entry, link = null } = sent.get(recordId) ?? {};
     if (link === null || entry?.reason === 'forgotten') continue;
-    await recentEvents.recordRemoved(target, recordId, { additions, fingerprint: link.fingerprint }, now);
+    await recentObjects.recordRemoved(target, recordId, { additions, fingerprint: link.fingerprint }, now);
   }
 }
 
 /** Removes the additions that acknowledged writes took over. */
 export async function removeAdditions(
-  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  { recentObjects }: Pick<OpenTenant, 'recentObjects'>,
   target: string,
   { outcomes, sent }: { outcomes: readonly Outcome<Item>[]; sent: Sent },
 ): Promise<void> {
   for (const { recordId, result } of outcomes) {
     const replaces = result === 'written' ? sent.get(recordId)?.entry.replaces : undefined;
-    if (replaces !== undefined) await recentEvents.remove(target, replaces);
+    if (replaces !== undefined) await recentObjects.remove(target, replaces);
   }
 }

@@ -9,17 +9,17 @@ import type { HourlyChanges, TargetRun } from '../model/run-schemas.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { withLastPatients, withVisits } from '../model/visits.ts';
-import type { Lease } from '../state/leases.ts';
+import type { Lease } from '../engine/store.ts';
 import { NO_CHANGES, type Pace, type RunReport, runIdOf, withChanges } from '../state/runs.ts';
 import { recordMisses, unconfirmableAfter } from './absence.ts';
-import type { ClinicReading } from './clinic-reading.ts';
-import { gapsAfter } from './clinic-reading.ts';
+import type { ClinicReading } from '../domain/clinic-reading.ts';
+import { gapsAfter } from '../domain/clinic-reading.ts';
 import { type Cycle, recordIdle } from './cycle.ts';
 import { paceOf } from './next-48h.ts';
 import { AWAITING, differsByHand } from './open-states.ts';
 import { OUTAGE_CODES } from './outages.ts';
 import { countAgain, waitsForRoom } from './storage-limit.ts';
-import { asOf, streamsRead } from './streams.ts';
+import { asOf, streamsRead } from '../domain/streams.ts';
 import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from './tenant.ts';
 
 /** Stores that receive a plan. */
@@ -27,7 +27,7 @@ type Committed = Pick<
   OpenTenant,
   'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'sharedTime' | 'targetStore'
 > &
-  Pick<OpenTenant, 'recentEvents' | 'storage'>;
+  Pick<OpenTenant, 'recentObjects' | 'storage'>;
 
 /** Members of a tenant that a cycle's commit uses. */
 export type CycleCommitter = Committed & Pick<OpenTenant, 'followers' | 'protection' | 'targets'>;
@@ -106,13 +106,13 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
 
 /** Records the events that the plan creates in a calendar: each may replace the event of a removed appointment. */
 async function recordCreated(
-  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  { recentObjects }: Pick<OpenTenant, 'recentObjects'>,
   { target: { id, crm }, passed }: TargetPlan,
   now: Instant,
 ): Promise<void> {
   const created = crm === null ? passed.filter(({ reason }) => reason === 'new') : [];
   const recordIds = created.map(({ recordId }) => recordId);
-  await recentEvents.recordCreated(id, recordIds, now);
+  await recentObjects.recordCreated(id, recordIds, now);
 }
 
 /** Returns the records with a withheld change for the state. A suspect read says nothing about them. */

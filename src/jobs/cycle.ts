@@ -11,9 +11,9 @@ import type { SkippedTarget } from '../model/plan-view.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
 import type { Uncertainty } from '../model/state-schemas.ts';
 import type { Instant } from '../model/time.ts';
-import type { Lease } from '../state/leases.ts';
-import type { TargetSummary } from '../state/targets.ts';
-import type { ClinicReading } from './clinic-reading.ts';
+import type { Lease } from '../engine/store.ts';
+import type { TargetSummary } from '../engine/store.ts';
+import type { ClinicReading } from '../domain/clinic-reading.ts';
 import { TENANT_TOO_LARGE } from './storage-limit.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

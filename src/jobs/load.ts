@@ -14,13 +14,13 @@ import type { Progress } from '../model/tasks.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
 import { appointmentIdOf, withVisits } from '../model/visits.ts';
 import { DEFAULT_RESCHEDULE_MINUTES } from '../settings/reminder-schema.ts';
-import type { Lease } from '../state/leases.ts';
+import type { Lease } from '../engine/store.ts';
 import type { RunReport } from '../state/runs.ts';
 import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
-import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
+import { type ClinicReading, gapsConfirmed, gapsOf } from '../domain/clinic-reading.ts';
 import { type LoadContext, plannedBefore } from './cycle.ts';
 import { type Opener, openStates, readState, restorationsOf } from './open-states.ts';
-import { createListSize, type History, isBelievable, type ListSize, type Taken } from './stream-memory.ts';
+import { createListSize, type History, isBelievable, type ListSize, type Taken } from '../domain/stream-memory.ts';
 import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';
 
 /** A patient history, with the times of its reads. */
@@ -296,7 +296,7 @@ type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isUncertain' | 'isF
 
 /** Stores for the last values. */
 export type Stores = Pick<OpenTenant, 'clock' | 'configuration' | 'configVersion' | 'holds' | 'journal' | 'links'> &
-  Pick<OpenTenant, 'outbox' | 'recentEvents' | 'targetStore' | 'targets'>;
+  Pick<OpenTenant, 'outbox' | 'recentObjects' | 'targetStore' | 'targets'>;
 
 /** Reads the last values of a plan's input. Later decisions apply in the next cycle. */
 export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[], seen: Seen): Promise<CycleInput> {
@@ -308,13 +308,13 @@ export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[]
   const targets: TargetInput[] = [];
   for (const one of prepared) {
     const { id } = one.target;
-    const recentEvents = one.target.crm === null ? tenant.recentEvents.read(id, now) : new Map();
+    const recentObjects = one.target.crm === null ? tenant.recentObjects.read(id, now) : new Map();
     const [{ firstRunApprovedAt, comparableUnder, refusedThere, ...record }, gone, restorations, recent] =
       await Promise.all([
         targetStore.read(id),
         targetStore.gone(id, now),
         restorationsOf(targetStore, one.target, now),
-        recentEvents,
+        recentObjects,
       ]);
     const { notRemoved, notUpdated } = withheldIn(one.target, record);
     const withheldBefore = new Set([...notRemoved, ...notUpdated]);

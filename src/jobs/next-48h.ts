@@ -8,11 +8,11 @@ import { isDecided } from '../engine/target-plan.ts';
 import { message } from '../messages/message.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { FIRST_PACE, type Pace, type RunReport } from '../state/runs.ts';
-import type { TargetSummary } from '../state/targets.ts';
-import { type ClinicReader, readClinic } from './clinic-reading.ts';
+import type { TargetSummary } from '../engine/store.ts';
+import { type ClinicReader, readClinic } from '../domain/clinic-reading.ts';
 import { inputOf, type Loaded, type Loading, lookAround, openAll, type Stores } from './load.ts';
 import type { Opener } from './open-states.ts';
-import { NO_STREAMS } from './streams.ts';
+import { NO_STREAMS } from '../domain/streams.ts';
 import type { OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
 /** Delay after which a cycle is late: a share of the interval, and at least this time. */

@@ -14,11 +14,12 @@ import type { SkippedTarget } from '../model/plan-view.ts';
 import type { DriftCounts } from '../model/run-schemas.ts';
 import type { Instant } from '../model/time.ts';
 import { SUPERSEDED } from '../state/config-version.ts';
-import type { Lease } from '../state/leases.ts';
+import type { Lease } from '../engine/store.ts';
 import type { LinkStore } from '../state/links.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/state-counter.ts';
-import type { StoredTarget, TargetStore } from '../state/targets.ts';
-import type { ClinicReading } from './clinic-reading.ts';
+import type { TargetStore } from '../state/targets.ts';
+import type { StoredTarget } from '../engine/store.ts';
+import type { ClinicReading } from '../domain/clinic-reading.ts';
 import {
   laneLease,
   openCalendar,
@@ -27,7 +28,7 @@ import {
   recordHostRecovery,
   recordUnlocated,
 } from './lanes.ts';
-import type { Streams } from './streams.ts';
+import type { Streams } from '../domain/streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Code of a target that remains unchanged until its streams are read; no failure. */

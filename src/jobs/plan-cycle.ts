@@ -8,14 +8,14 @@ import { spanned } from '../log/logger.ts';
 import type { SkippedTarget } from '../model/plan-view.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
-import type { Lease } from '../state/leases.ts';
-import { type ClinicReader, readClinic } from './clinic-reading.ts';
+import type { Lease } from '../engine/store.ts';
+import { type ClinicReader, readClinic } from '../domain/clinic-reading.ts';
 import { type Cycle, remember } from './cycle.ts';
 import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';
 import { canStand, loadNext48h, type Next48hOptions, next48hCalendars } from './next-48h.ts';
 import type { Opener } from './open-states.ts';
 import { withinStorage } from './storage-limit.ts';
-import { findDueStreams, readAllStreams, type StreamReader } from './streams.ts';
+import { findDueStreams, readAllStreams, type StreamReader } from '../domain/streams.ts';
 import type { ReadingScope } from './tenant.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 

@@ -4,14 +4,15 @@ import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, STREAMS_LEASE, SUPERSEDED } from '../state/config-version.ts';
-import { type Lease, waitForLease } from '../state/leases.ts';
+import { waitForLease } from '../state/leases.ts';
+import type { Lease } from '../engine/store.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
 import { type CycleCommitter, commitCycle, reportRun } from './commit.ts';
 import type { Cycle } from './cycle.ts';
 import { endImpossibleWaits } from './lanes.ts';
 import { type CyclePlanner, planCycle } from './plan-cycle.ts';
-import { findDueStreams, readStreams } from './streams.ts';
+import { findDueStreams, readStreams } from '../domain/streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
 
 /** How long a rejection prevents a new hold of the same records. */

@@ -6,8 +6,8 @@ import { slices } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
-import type { Lease } from '../state/leases.ts';
-import type { StoredTarget } from '../state/targets.ts';
+import type { Lease } from '../engine/store.ts';
+import type { StoredTarget } from '../engine/store.ts';
 import { recordAdditions, removeAdditions, withAdditions } from './additions.ts';
 import { laneLease, openCalendar, recordFailure, recordIfRecovered, recordUnlocated } from './lanes.ts';
 import { lookForLate, recordUnanswered } from './late-writes.ts';
@@ -58,7 +58,7 @@ type BatchWriter = Planned &
     | 'outages'
     | 'outbox'
     | 'random'
-    | 'recentEvents'
+    | 'recentObjects'
     | 'targets'
     | 'unanswered'
   >;
@@ -316,7 +316,7 @@ async function resolveOutcomes(
     | 'outages'
     | 'outbox'
     | 'random'
-    | 'recentEvents'
+    | 'recentObjects'
     | 'targetStore'
     | 'targets'
   >,

@@ -2,7 +2,8 @@ import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { FinalOutcome, RemoteItem } from '../model/operations.ts';
-import type { ReadBack, StoredTarget } from '../state/target-record.ts';
+import type { StoredTarget } from '../engine/store.ts';
+import type { ReadBack } from '../model/state-schemas.ts';
 import { findLinked } from './lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 

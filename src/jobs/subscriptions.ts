@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Subscription, Subscriptions } from '../connectors/connector.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { Lease } from '../state/leases.ts';
+import type { Lease } from '../engine/store.ts';
 import {
   NO_SUBSCRIPTIONS,
   type StoredSubscription,

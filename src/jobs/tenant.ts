@@ -21,7 +21,7 @@ import type { LinkStore } from '../state/links.ts';
 import type { UnansweredStore } from '../state/outages.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Protection } from '../state/protection.ts';
-import type { RecentEvents } from '../state/recent-events.ts';
+import type { RecentObjects } from '../state/recent-objects.ts';
 import type { RunStore } from '../state/runs.ts';
 import type { StoredDocuments } from '../state/stored-documents.ts';
 import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
@@ -29,7 +29,7 @@ import type { TargetStore } from '../state/targets.ts';
 import type { TenantStorage } from '../state/tenant-storage.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import type { Outages } from './outages.ts';
-import type { StreamMemory, Taken } from './stream-memory.ts';
+import type { StreamMemory, Taken } from '../domain/stream-memory.ts';
 
 /** Appointments to be read: agendas and a window. */
 export interface ReadingScope {
@@ -150,7 +150,7 @@ export interface OpenTenant {
   storage: TenantStorage;
   targetStore: TargetStore;
   holds: HoldStore;
-  recentEvents: RecentEvents;
+  recentObjects: RecentObjects;
   runs: RunStore;
   journal: Journal;
   leases: Leases;

@@ -39,7 +39,7 @@ export interface PendingChange extends TimeSpan {
 }
 
 /** An event of a calendar that was created or removed in the last hours. */
-export interface RecentEvent {
+export interface RecentObject {
   /** When its creation was planned, or when it was removed. */
   at: Instant;
   /** Present for a removed event: what users had added to it, in the connector's form, and the fingerprint of its last write. */

@@ -13,6 +13,14 @@ export const uncertainty = z.object({
 /** Reason why the lists of erased patients and opt-outs are uncertain. */
 export type Uncertainty = z.infer<typeof uncertainty>;
 
+export const readBack = z.object({
+  recordId: z.string(),
+  /** Whether the container keeps the marks of clinic-mirror; null if the object was not found. */
+  marks: z.enum(['kept', 'dropped']).nullable(),
+});
+/** Result of the first write to a container. */
+export type ReadBack = z.infer<typeof readBack>;
+
 export const storageUse = z.object({
   bytes: z.number().nullable().describe('At the last count; null: not counted yet, or not permitted'),
   /** Changes may be written meanwhile, so the sum is too high rather than too low. */

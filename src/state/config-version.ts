@@ -5,7 +5,8 @@ import { slices } from '../model/pieces.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import { openNumber, openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
-import type { Lease, Leases } from './leases.ts';
+import type { Leases } from './leases.ts';
+import type { Lease } from '../engine/store.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
 

@@ -41,7 +41,7 @@ const TREATMENTS = {
   outbox: 'rebuild',
   pins: 'rebuild',
   processes: 'rebuild',
-  'recent-events': 'rebuild',
+  'recent-objects': 'rebuild',
   reloads: 'rebuild',
   reminders: 'rebuild',
   removed: 'rebuild',

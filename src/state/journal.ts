@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { PinTable } from '../engine/store.ts';
 import type { ReasonCode } from '../model/operations.ts';
 import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
@@ -35,7 +36,7 @@ export const JOURNAL_RETENTION_MS = 30 * DAY_MS;
 const LISTED_RUNS = 100;
 
 /** Journals of one tenant. The outbox writes lines in the step that acknowledges a change. */
-export interface Journal {
+export interface Journal extends PinTable {
   /** Retention of a journal after its last line. */
   retentionMs: number;
   /** Returns every genuine line of a run; empty for a run without changes, an unknown run or an expired run. */
@@ -46,12 +47,8 @@ export interface Journal {
   linesOf(target: string, recordId: string, now: Instant): Promise<(JournalEntry & { run: string })[]>;
   /** Keeps records in a target against its rules until the given time, or until a later existing time. */
   pin(target: string, recordIds: readonly string[], untilAt: Instant): Promise<void>;
-  unpin(target: string, recordIds: readonly string[]): Promise<void>;
-  pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
   /** Returns pinned records of a target with their end. */
   pins(target: string, now: Instant): Promise<Record<string, Instant>>;
-  /** Returns a target's pins for the planner, after migrating pins of former ids and removing expired and damaged pins. */
-  confirmPins(target: string, now: Instant): Promise<ReadonlySet<string>>;
   /**
    * Removes records from every run's journal and ends their pins.
    * @param recordsOf the records of a target, by any of its ids

@@ -9,7 +9,7 @@
  * | `cm:{T}:unseen:<target>`             | zset   | until read back   | lane              | audit                 |
  * | `cm:{T}:unanswered:<target>`         | zset   | ten minutes       | lane              | lane                  |
  * | `cm:{T}:taken-out:<target>`          | set    | until re-created  | lane              | lane                  |
- * | `cm:{T}:recent-events:<target>`      | hash   | a day             | planner, lane     | planner, lane         |
+ * | `cm:{T}:recent-objects:<target>`      | hash   | a day             | planner, lane     | planner, lane         |
  * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
@@ -145,7 +145,7 @@ export const keys = {
   unseen: ofTarget('unseen'),
   unanswered: ofTarget('unanswered'),
   takenOut: ofTarget('taken-out'),
-  recentEvents: ofTarget('recent-events'),
+  recentObjects: ofTarget('recent-objects'),
   outbox: ofTarget('outbox'),
   outboxDue: ofTarget('outbox-due'),
   outboxFailing: ofTarget('outbox-failing'),

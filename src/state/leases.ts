@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Lease, LeaseTable } from '../engine/store.ts';
 import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
@@ -15,33 +16,10 @@ const scripts = {
   freeOfDead: redisScript<number>(import.meta.url, 'lease-free-of-dead'),
 };
 
-/** Exclusive right for a limited time. Protected writes check `token` in the same script. */
-export interface Lease {
-  readonly name: string;
-  /** Key that contains the token while the lease is held. */
-  readonly key: string;
-  /** `<fencing number>:<owner>`: the number grows with each holder, which identifies late holders. */
-  readonly token: string;
-  /**
-   * Aborted when the lease is lost. Also aborted before a different process can take the lease, if renewal fails or this process cannot
-   * send its beat. Read the property again before each external call: the getter checks the time, even if no timer could fire in a stopped
-   * process.
-   */
-  readonly signal: AbortSignal;
-  /** Never throws. A lease that cannot be released expires. */
-  release(): Promise<void>;
-}
-
 /**
  * Takes and renews leases of one tenant. Waiters queue in order of arrival, so that work which restarts immediately does not block others.
  */
-export interface Leases {
-  /**
-   * Tries once.
-   * @param comesAgainAs name of work that retries within a few seconds, in any process, and keeps its place until then
-   * @returns null if the lease is held, or an earlier waiter is next
-   */
-  tryTake(name: string, comesAgainAs?: string): Promise<Lease | null>;
+export interface Leases extends LeaseTable {
   /** Waits for a lease. @throws MirrorError `remote`, code `lease-busy`, after `waitMs` */
   take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease>;
 }

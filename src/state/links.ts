@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { TimedLink } from '../engine/diff.ts';
+import type { Lease, LinkTable } from '../engine/store.ts';
 import { message } from '../messages/message.ts';
 import { CacheBudget } from '../model/cache.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -8,7 +10,6 @@ import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import { CachedLinks, createLinkFormat, encodeTime, type LinkFormat, type LinkVersions } from './formats.ts';
 import { keys } from './keys.ts';
-import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
 import { askEach, type FencedScript, fencedScript, KeyIndex, scoresOf, sendAll } from './script.ts';
 
@@ -38,9 +39,6 @@ export interface LinkLayout {
   version: string | null;
 }
 
-/** Time and fingerprint of a link's item. */
-type LinkTime = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
-
 /** Position in a target's links. */
 export interface LinkCursor {
   layoutVersion: number;
@@ -56,9 +54,7 @@ export interface LinkPage {
 }
 
 /** Link tables of one tenant. */
-export interface LinkStore {
-  /** Returns all links of a target by record id. Returns an identical map until a change. */
-  read(target: string): Promise<ReadonlyMap<string, Link>>;
+export interface LinkStore extends LinkTable {
   /** Returns the existing links of the given records. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
   /**
@@ -67,14 +63,6 @@ export interface LinkStore {
    * @throws MirrorError `conflict`, code `cursor-expired`, after a new layout of the table
    */
   page(target: string, cursor: LinkCursor | null, limit: number): Promise<LinkPage>;
-  count(target: string): Promise<number>;
-  /** Returns links with drift, whose objects users changed. */
-  drifted(target: string): Promise<Link[]>;
-  /**
-   * Adds records to the index of drift before their links are written, so that no drift is missed. Superfluous records are harmless and are
-   * removed by the next call.
-   */
-  nameDrifted(target: string, recordIds: ReadonlySet<string>): Promise<void>;
   /**
    * Returns records that were written while a change feed was followed and have not appeared in a fetch since, with the time of the write.
    */
@@ -82,18 +70,6 @@ export interface LinkStore {
   recordSeen(target: string, recordIds: Iterable<string>): Promise<void>;
   /** Removes records from the indexes of drift, unseen writes and removals; links stay. @returns the number of removed references */
   erase(target: string, recordIds: readonly string[]): Promise<number>;
-  /** Writes links in bulk, for adoption. Fenced. */
-  writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
-  /** Stores the times of unchanged objects, in links with an equal fingerprint. Fenced. */
-  recordTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void>;
-  /** Removes links of records outside the window. Fenced. */
-  release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
-  /** Removes all links of a target after its calendar was replaced. */
-  clear(target: string, lease: Lease): Promise<void>;
-  /** Returns whether the expected number of links would crowd the table. */
-  isCrowded(target: string, expected: number): Promise<boolean>;
-  /** Lays out a crowded table for the expected number of links; both writers must be excluded meanwhile. */
-  fit(target: string, expected: number, lease: Lease): Promise<void>;
   /**
    * Records a change by a script outside this store, so that cached links stay usable.
    * @param stored stored links by record id, '' for a removed link
@@ -257,7 +233,7 @@ class RedisLinkStore implements LinkStore {
     await this.#write(target, await this.layout(target), links, lease);
   }
 
-  async recordTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void> {
+  async recordTimes(target: string, links: readonly TimedLink[], lease: Lease): Promise<void> {
     if (links.length === 0) return;
     const at = await this.layout(target);
     for (const slice of slices(links, 500)) {

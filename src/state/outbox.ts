@@ -1,3 +1,4 @@
+import type { ChangeTable, Lease } from '../engine/store.ts';
 import type { Item } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
@@ -17,7 +18,6 @@ import {
 } from './formats.ts';
 import { JOURNAL_RETENTION_MS, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
-import type { Lease } from './leases.ts';
 import { changeName, type LinkStore } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import { fencedScript, KeyIndex, pairsOf, redisScript, sendAll } from './script.ts';
@@ -43,11 +43,7 @@ export interface OutboxWrite {
  * Outboxes of one tenant: planned and unacknowledged changes with encrypted contents. A newer change replaces an older change of the
  * record.
  */
-export interface Outbox {
-  /** Returns all waiting changes without content. */
-  pending(target: string): Promise<Map<string, PendingChange>>;
-  /** Adds the changes of a run, and replaces older changes of these records. Fenced by the planner's lease. */
-  put(target: string, changes: readonly PlannedChange[], by: OutboxWrite & { run?: string | null }): Promise<void>;
+export interface Outbox extends ChangeTable {
   /** Returns waiting removals of a run, including removals in progress. */
   removalsOf(target: string, run: string): Promise<PendingChange[]>;
   /** Returns at most `limit` due changes, oldest first. */
@@ -58,8 +54,6 @@ export interface Outbox {
   markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void>;
   /** Postpones changes without counting a failure. Fenced by the lane's lease. */
   postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
-  /** Raises the next revisions above the revision of an object. Fenced by the lane's lease. */
-  raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
   /**
    * Applies results to links and outbox in one atomic step. Fenced by the lane's lease.
    * @param by.recordTakenOut whether to remember removed objects until they are created again
@@ -82,13 +76,6 @@ export interface Outbox {
    * @param toleranceMs allowed difference
    */
   takeBack(target: string, now: Instant, toleranceMs: number): Promise<void>;
-  /**
-   * Removes changes of records that left the window before they were written. Erasures stay, because an operator requested them. Fenced by
-   * the planner's lease.
-   */
-  abandon(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
-  /** Empties the outbox of a target after its calendar was replaced. */
-  clear(target: string): Promise<void>;
   /** Returns the waiting change of a record, or null. */
   pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
   /** Returns the waiting changes of the given records. */
@@ -99,7 +86,6 @@ export interface Outbox {
   recordIds(target: string): Promise<{ waiting: string[]; failing: string[] }>;
   /** Returns when the first due change was planned, or null. */
   oldestAt(target: string): Promise<Instant | null>;
-  counts(target: string): Promise<{ pending: number; failing: number }>;
   /** Returns when the next change is due, or null. */
   nextDueAt(target: string): Promise<Instant | null>;
 }

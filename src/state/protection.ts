@@ -1,3 +1,4 @@
+import type { Safeguard } from '../engine/store.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Uncertainty } from '../model/state-schemas.ts';
 import { type Clock, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -24,28 +25,14 @@ export interface UncertaintyOptions {
  * Completeness of a tenant's safeguards: tombstones and opt-outs. After a loss, safeguards are restored from the data directory. If
  * restoring is impossible, no personal data is written or sent until an operator decides.
  */
-export interface Protection {
-  /** @returns null if the safeguards are complete, as in a new state */
-  uncertainty(options?: UncertaintyOptions): Promise<Uncertainty | null>;
+export interface Protection extends Safeguard {
   /**
    * Returns the last loss, with restored safeguards too, until an operator accepted it or a complete cycle followed. Call after
    * `uncertainty`, which detects losses.
    */
   unresolvedLoss(): Promise<Uncertainty | null>;
-  /** Last time when Redis had lost decisions or writes; null if never. */
-  wentBackAt(): Promise<Instant | null>;
   /** Records a write to a target before the write is sent, so that a loss of the record is detected. */
   recordWriting(): Promise<void>;
-  /** Copies all safeguards to the data directory. Call only without uncertainty. */
-  copyOut(): Promise<void>;
-  /** Records that own objects exist that this state does not know: an earlier state existed, unless this state has seen all its targets. */
-  foundObjects(): Promise<void>;
-  /**
-   * Records that a cycle used state and targets, so that the state now belongs to this identity key. If all targets were seen, own objects
-   * found later do not mean a loss. A loss after the cycle's start stays unresolved.
-   * @param startedAt start of the cycle's reading of the clinic
-   */
-  cycleEnded(options: { allSeen: boolean; startedAt: Instant }): Promise<void>;
   /** Ends the uncertainty by an operator or a restored backup. @returns whether there was an uncertainty */
   accept(): Promise<boolean>;
   /** Returns the safeguards in Redis. */

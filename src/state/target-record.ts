@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { StoredError } from '../model/errors.ts';
-import type { RefusedThere } from '../model/items.ts';
-import { type DriftReport, drift, type TargetGap } from '../model/run-schemas.ts';
+import type { StoredTarget, TargetCounter, TargetFailure } from '../engine/store.ts';
+import { drift, type TargetGap } from '../model/run-schemas.ts';
+import { readBack } from '../model/state-schemas.ts';
 import { storable, storedJson } from '../model/stored-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { openNumber, openPlain, reportDamaged } from './damaged.ts';
@@ -149,81 +149,6 @@ function reasonOf(field: string): GoneReason {
   return field.split(':')[0] as GoneReason;
 }
 
-/** Reason why a target is blocked, in words for every interface. */
-export interface TargetFailure extends StoredError {
-  sinceAt: Instant;
-  /** Whether the vendor requested the wait. */
-  isAskedToWait?: boolean;
-}
-
-/** State of a target, without links and outbox. */
-export interface StoredTarget {
-  /** Calendar of the connector; null until preparation. */
-  container: string | null;
-  /** Last fetch of own objects for rebuilding links; null: links may be incomplete. */
-  adoptedAt: Instant | null;
-  /** Last loss of state at that time; null if never. Writes from the lost period have no links. */
-  wentBackAt: Instant | null;
-  /** Fetch start of the newest complete, planned snapshot. */
-  plannedAsOf: Instant | null;
-  /** Fetch start of the newest planned snapshot of only the next two days; null before the first. */
-  soonAsOf: Instant | null;
-  /** Newest `plannedAsOf` without pending, failing or held changes. */
-  idleAsOf: Instant | null;
-  /**
-   * End of the first sync: first time without waiting changes in the current calendar. Null before, or if `idleAsOf` contains the
-   * information.
-   */
-  writtenOnceAt: Instant | null;
-  /** Last time when a plan was stored in the outbox, under the configuration at that time. */
-  lastPlannedAt: Instant | null;
-  /** Configuration generation of this plan; null without a plan under a numbered configuration. */
-  plannedUnder: number | null;
-  /** Configuration generation of this plan; null if links were rebuilt since, or held CRM contacts still differ as at that time. */
-  comparableUnder: number | null;
-  firstRunApprovedAt: Instant | null;
-  /** Last replacement of a deleted calendar by a new calendar; null if never. */
-  replacedAt: Instant | null;
-  failure: TargetFailure | null;
-  /** Records that the last complete list lacked without confirmation: the target may contain obsolete objects. */
-  unconfirmed: number;
-  /** Data that the last cycle could not read or does not know; null for none. */
-  gaps: readonly TargetGap[] | null;
-  /** Null before the first audit. */
-  drift: DriftReport | null;
-  /** Position in the target's change feed; null if the next fetch must be complete. */
-  cursor: string | null;
-  /** Last complete fetch of the target; null before the first. */
-  readWholeAt: Instant | null;
-  /** Last checked record outside the window; the next cycle continues in order. */
-  lookedOutsideTo: string | null;
-  /** End of the pause that the target requested. */
-  pausedUntil: Instant | null;
-  /** Start of the pause; null without a pause. */
-  pausedAt: Instant | null;
-  /** Host whose outage blocks the target or changes in its outbox; null for none. */
-  outage: string | null;
-  created: number;
-  updated: number;
-  deleted: number;
-  adopted: number;
-  /** Number of times the target differed from the plan. */
-  overtaken: number;
-  /** Objects with the owner tag that match no record for certain, at the last complete fetch. */
-  ambiguous: number;
-  /** Ids of records with a second object at that time, for example a user's copy; at most a thousand. */
-  copies: readonly string[];
-  /** Ids of records whose objects remain, or are not updated, because of the target's policy at the last plan. */
-  notRemovedByPolicy: readonly string[];
-  notUpdatedByPolicy: readonly string[];
-  /** Contacts with a refusal set in the CRM, at that time. */
-  refusedThere: RefusedThere;
-  /** First write to the present container, as read back; null before, and for a CRM that checks its key itself. */
-  readBack: ReadBack | null;
-}
-
-export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'overtaken';
-
 /** Fields with texts that are shown and sent, each encrypted under its target and name. */
 type SealedField = 'failure' | 'gaps' | 'outage';
 const SEALED_FIELDS: ReadonlySet<string> = new Set<SealedField>(['failure', 'gaps', 'outage']);
@@ -242,14 +167,6 @@ type RecordList = (typeof RECORD_LISTS)[number];
 
 const texts = z.array(z.string());
 const refusedThere = z.record(z.string(), texts);
-const readBack = z.object({
-  recordId: z.string(),
-  /** Whether the container keeps the marks of clinic-mirror; null if the object was not found. */
-  marks: z.enum(['kept', 'dropped']).nullable(),
-});
-/** Result of the first write to a container. */
-export type ReadBack = z.infer<typeof readBack>;
-
 /** Returns the stored form of a value; null for none. @param context target and sealer */
 export function fieldOf(name: string, value: unknown, context: FieldContext): string | number | null {
   if (value === null) return null;

@@ -4,25 +4,12 @@ import { storable } from '../model/stored-limits.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
 import { keys } from './keys.ts';
-import type { Lease } from './leases.ts';
 import { type RedisClient, refusalOf } from './redis.ts';
 import { compareAndSet, fencedScript, increase, pairsOf, redisScript, sendAll } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable } from './sealing.ts';
-import {
-  fieldOf,
-  type GoneReason,
-  goneOnDays,
-  goneSince,
-  openTargetProofs,
-  RECORD_LISTS,
-  recordOf,
-  type StoredFields,
-  type StoredTarget,
-  type TargetCounter,
-  type TargetProofs,
-  withGone,
-} from './target-record.ts';
+import { fieldOf, type GoneReason, goneOnDays, goneSince, openTargetProofs, RECORD_LISTS, recordOf, type StoredFields, type TargetProofs, withGone } from './target-record.ts';
+import type { StoredTarget, TargetSummary, TargetTable } from '../engine/store.ts';
 
 const scripts = {
   confirm: fencedScript<number>(import.meta.url, 'target-confirm'),
@@ -33,62 +20,14 @@ const scripts = {
   ),
 };
 
-export type { StoredTarget, TargetCounter, TargetFailure } from './target-record.ts';
-
-/** State of a target at one moment. */
-export interface TargetSummary {
-  record: StoredTarget;
-  /** Version of the link table; null before the first. */
-  linksVersion: string | null;
-  /** Changes in the outbox. */
-  pending: number;
-}
-
-/** Result of a plan for targets without changes. */
-export interface IdleRecord {
-  plannedAt: Instant;
-  /** Configuration generation. */
-  plannedUnder: number;
-  /** Start of the fetch; null for an incomplete fetch, which proves no freshness. */
-  asOf: Instant | null;
-}
-
 /** Target records of one tenant. */
-export interface TargetStore {
-  read(target: string): Promise<StoredTarget>;
-  /** Returns the states of targets by id, read together. */
-  summarize(targets: readonly string[]): Promise<Map<string, TargetSummary>>;
-  /**
-   * Records that targets have no changes. Skips targets whose links, outbox or failure changed concurrently. Fenced by the planner's lease.
-   * @param looked targets with the version of their links
-   * @throws MirrorError `conflict`, code `lease-lost`
-   */
-  recordIdle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
-  /** Sets the given fields; null clears a field. */
-  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter>>): Promise<void>;
+export interface TargetStore extends TargetTable {
   /** Records that the target differs from the plan: the plan, and plans that started earlier, no longer prove freshness. */
   recordOvertaken(target: string): Promise<void>;
-  /**
-   * Records the freshness of a target, unless the target was overtaken since the start of the plan.
-   * @param overtaken counter before the plan
-   * @param isIdle whether no changes were pending, failing or held
-   */
-  recordFreshness(target: string, overtaken: number, fresh: { plannedAsOf: Instant; isIdle: boolean }): Promise<void>;
-  count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
-  /** Records how many records left the target, by reason, without approved removals. */
-  recordGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
-  /** Counts departures in the last hour and in the last seven days; either period may be up to an hour longer. */
-  gone(target: string, now: Instant): Promise<Record<'hour' | 'week', Record<GoneReason, number>>>;
   /** Counts departures for each of the last seven days of 24 hours, newest first. */
   goneByDay(target: string, now: Instant): Promise<Record<GoneReason, number>[]>;
-  /** Returns records of a stream that were missing in an individual fetch, with the start of the fetch that missed them first. */
-  misses(stream: StreamName): Promise<Map<string, Instant>>;
-  /** Replaces the missing records. */
-  storeMisses(stream: StreamName, misses: ReadonlyMap<string, Instant>): Promise<void>;
   /** Counts one more restoration today for each object. */
   countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
-  /** Returns today's restorations of each object. */
-  restorations(target: string, now: Instant): Promise<Map<string, number>>;
   /** Removes records from misses, restorations, copies and refusals. @returns the number of removed references */
   erase(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
@@ -226,7 +165,7 @@ function openTallies(
   sealer: Sealer,
   records: Pick<TargetStore, 'read' | 'write'>,
 ): Tallies {
-  const missesOf = (stream: StreamName) =>
+  const missesOf = (stream: string) =>
     sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer, kind: 'misses' });
   return {
     // Damaged misses are ignored: the record must be missed again.

@@ -1,5 +1,6 @@
 import { createHmac, createPublicKey, hash, randomBytes, sign } from 'node:crypto';
 import { z } from 'zod';
+import type { ErasedPersons } from '../engine/store.ts';
 import { type ForgetReceipt, forgetReceipt, signedText } from '../model/forgetting.ts';
 import { base32hex, derivedKey, derivedSigningKey } from '../model/hashes.ts';
 import { slices } from '../model/pieces.ts';
@@ -22,7 +23,7 @@ export interface TombstoneStore {
   /** Removes a tombstone: the patient is synced again. @returns whether the tombstone existed */
   remove(patientId: string): Promise<boolean>;
   /** Returns the current erased patients. */
-  load(): Promise<ForgottenPatients>;
+  load(): Promise<ErasedPersons>;
   count(): Promise<number>;
   /** Signs a receipt and stores it permanently under a new name. @throws MirrorError as `add` */
   storeReceipt(content: Omit<ForgetReceipt, 'receipt' | 'signature'>): Promise<ForgetReceipt>;
@@ -32,13 +33,6 @@ export interface TombstoneStore {
   publicKey(): string;
   /** Patient data of reminders, even without configured reminders. */
   reminders: ReminderTraces;
-}
-
-/** Returns whether a patient is erased. */
-interface ForgottenPatients {
-  (patientId: string): boolean;
-  /** Constant for an equal set of patients. */
-  version: string;
 }
 
 const RECEIPT_BYTES = 5;

@@ -191,7 +191,7 @@ const ANEW: Readonly<Record<DamagedKind, AddedAnew | string>> = {
   outbox: 'Only the daemon writes it.',
   pins: 'Undoing a run again needs the same command.',
   processes: 'Only the daemon writes it.',
-  'recent-events': 'Only the daemon writes it; a lost text of users is not taken over.',
+  'recent-objects': 'Only the daemon writes it; a lost text of users is not taken over.',
   reloads: 'Only the daemon writes it.',
   reminders: 'Only the daemon writes it.',
   removed: 'Only the daemon writes it.',

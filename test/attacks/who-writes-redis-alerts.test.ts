@@ -14,7 +14,7 @@ import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
-import type { TargetFailure } from '../../src/state/targets.ts';
+import type { TargetFailure } from '../../src/engine/store.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle as runCycle } from '../jobs/cycle.ts';

@@ -7,7 +7,7 @@ import { isWhole, syncTenant } from '../../src/control/sync.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import type { StoredTarget } from '../../src/state/targets.ts';
+import type { StoredTarget } from '../../src/engine/store.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { nothingMissing } from '../../src/engine/absence.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
 import { confirmAbsence, inTurn, nextOutside } from '../../src/jobs/absence.ts';
-import type { ClinicReading } from '../../src/jobs/clinic-reading.ts';
+import type { ClinicReading } from '../../src/domain/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';

@@ -213,10 +213,10 @@ test('of a forgotten patient nothing is stored or taken over', async () => {
   const world = await noted();
   ENDS.cancelled!(world);
   await world.later(1);
-  expect((await world.tenant.recentEvents.read('doctor', world.clock.now)).get('from')?.removed).toBeDefined();
+  expect((await world.tenant.recentObjects.read('doctor', world.clock.now)).get('from')?.removed).toBeDefined();
   const records = await findRecords(world.tenant, { patientId: 'p7' }, () => {}, NEVER);
   await eraseRecords(world.tenant, records, () => {}, NEVER);
-  expect((await world.tenant.recentEvents.read('doctor', world.clock.now)).size).toBe(0);
+  expect((await world.tenant.recentObjects.read('doctor', world.clock.now)).size).toBe(0);
   world.book('to', { inHours: 90, patientId: 'p9' });
   await world.later(1);
   await world.later(1);
@@ -228,7 +228,7 @@ test('notes of users are encrypted in Redis, and expire', async () => {
   ENDS.cancelled!(world);
   await world.later(1);
   const connection = redis.connect();
-  const [key = ''] = (await connection.keys('cm:*recent-events*')) ?? [];
+  const [key = ''] = (await connection.keys('cm:*recent-objects*')) ?? [];
   expect(JSON.stringify(await connection.hgetall(key))).not.toContain(NOTE);
   expect(await connection.pttl(key)).toBeGreaterThan(23 * HOUR_MS);
   expect(await connection.pttl(key)).toBeLessThanOrEqual(24 * HOUR_MS);

@@ -1,9 +1,9 @@
 import { createTargetIdentity, FingerprintMemory } from '../../src/engine/identity.ts';
 import { reminderFollower } from '../../src/features/reminders/plan.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
-import { openForm } from '../../src/jobs/open-crm.ts';
+import { openForm } from '../../src/domain/open-crm.ts';
 import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
-import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
+import { emptyStreamMemory } from '../../src/domain/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, noSpans, silentLogger } from '../../src/log/logger.ts';
 import { CacheBudget } from '../../src/model/cache.ts';
@@ -19,7 +19,7 @@ import { createLinkStore } from '../../src/state/links.ts';
 import { createOutageStore, createUnansweredStore } from '../../src/state/outages.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
 import { createProtection } from '../../src/state/protection.ts';
-import { createRecentEvents } from '../../src/state/recent-events.ts';
+import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
@@ -133,7 +133,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     storage: createTenantStorage(redis, id, choice.limitBytes ?? 1_024 * 1_024 * 1_024),
     targetStore: createTargetStore(redis, id, proofs),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
-    recentEvents: createRecentEvents(redis, id, createSealer(SEALING_KEYS, id)),
+    recentObjects: createRecentObjects(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id, proofs),
     plans: createStoredDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
     tasks: createStoredDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),

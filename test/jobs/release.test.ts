@@ -417,7 +417,7 @@ test('every key is classified: deleted with its target, connection or tenant, or
     'taken-out',
     'outbox',
     'outbox-due',
-    'recent-events',
+    'recent-objects',
   ];
   forTargets.push('outbox-failing', 'restorations', 'pins', 'feed', 'feed-access');
   const staying = ['tombstones', 'receipts', 'opt-outs', 'opt-in', 'protection', 'lease', 'lease-waiting'];

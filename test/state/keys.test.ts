@@ -12,7 +12,7 @@ import {
 import { createTenantFeeds } from '../../src/state/feeds.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createClinicTenantStore, createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
-import { createRecentEvents } from '../../src/state/recent-events.ts';
+import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { person } from '../control/acting.ts';
@@ -55,8 +55,8 @@ const MAKERS: Readonly<Record<string, Make>> = {
   },
   loginLinks: makeLoginLink,
   loginLink: makeLoginLink,
-  async recentEvents(connection) {
-    const events = createRecentEvents(connection, TENANT, sealer);
+  async recentObjects(connection) {
+    const events = createRecentObjects(connection, TENANT, sealer);
     await events.recordRemoved('doctor', '1', { additions: 'note', fingerprint: 'f' }, NOW);
     return () => events.additionsOf('doctor', '1');
   },

@@ -11,7 +11,8 @@ import { slices } from '../../model/pieces.ts';
 import type { PlannedChange } from '../../model/plan.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
-import { type Lease, targetWork, waitForLease } from '../../state/leases.ts';
+import { targetWork, waitForLease } from '../../state/leases.ts';
+import type { Lease } from '../../engine/store.ts';
 import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
 
 /** Largest number of names per lookup. */
@@ -40,7 +41,7 @@ interface TraceRemover
     | 'clock'
     | 'holds'
     | 'journal'
-    | 'recentEvents'
+    | 'recentObjects'
     | 'links'
     | 'plans'
     | 'reminders'
@@ -274,10 +275,10 @@ export async function removeAuditFindings(
   {
     targets,
     links,
-    recentEvents,
+    recentObjects,
     targetStore,
     clock,
-  }: Pick<OpenTenant, 'clock' | 'links' | 'recentEvents' | 'targetStore' | 'targets'>,
+  }: Pick<OpenTenant, 'clock' | 'links' | 'recentObjects' | 'targetStore' | 'targets'>,
   { ids }: PatientRecords,
 ) {
   let removed = 0;
@@ -285,7 +286,7 @@ export async function removeAuditFindings(
     const recordIds = [...ids[stream]];
     removed += (await links.erase(id, recordIds)) + (await targetStore.erase(id, recordIds, clock()));
     // A removed appointment does not show its patient.
-    removed += await recentEvents.erase(id);
+    removed += await recentObjects.erase(id);
   }
   return removed;
 }

@@ -6,7 +6,7 @@ import { fieldTeller } from '../../domain/field-changes.ts';
 import { windowOf } from '../../domain/mapping-sources.ts';
 import type { Directory } from '../../domain/project.ts';
 import type { GoneCounts } from '../../engine/guard.ts';
-import { readForDisplay } from '../../jobs/clinic-reading.ts';
+import { readForDisplay } from '../../domain/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import type { ApprovalRequest } from '../../model/acts.ts';
 import { asMirrorError } from '../../model/errors.ts';

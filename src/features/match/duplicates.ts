@@ -5,7 +5,7 @@ import { patientSource } from '../../domain/mapping-sources.ts';
 import type { Trait } from '../../domain/matching.ts';
 import { inPieces } from '../../http/in-pieces.ts';
 import { remoteIdOf } from '../../jobs/audit.ts';
-import type { ClinicReading } from '../../jobs/clinic-reading.ts';
+import type { ClinicReading } from '../../domain/clinic-reading.ts';
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';

@@ -6,7 +6,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { TriggerDrop, WaitingTrigger } from '../../model/triggers.ts';
 import type { TriggerEndpoint } from '../../settings/tenant-schema.ts';
-import type { Lease } from '../../state/leases.ts';
+import type { Lease } from '../../engine/store.ts';
 import type { Subject } from './events.ts';
 import { messageOf } from './events.ts';
 import { readSubject } from './lists.ts';

@@ -6,7 +6,7 @@ import { MirrorError } from '../../model/errors.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import type { TriggerReading } from '../../model/triggers.ts';
-import type { Lease } from '../../state/leases.ts';
+import type { Lease } from '../../engine/store.ts';
 import type { Subject } from './events.ts';
 import type { EventList } from './lists.ts';
 import type { OpenTriggers } from './ports.ts';

@@ -11,7 +11,7 @@ import type {
 } from '../../model/triggers.ts';
 import { closingIn, codeIn, DAMAGED, openNumber, openPlain } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
-import type { Lease } from '../../state/leases.ts';
+import type { Lease } from '../../engine/store.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type FencedScript, fencedScript, scoresOf } from '../../state/script.ts';
 import { openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';

@@ -77,7 +77,7 @@ describe('a patient who is forgotten', () => {
     await leaveTraces(world);
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
-    const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing recent-events';
+    const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing recent-objects';
     expect(kinds.join(' ')).toBe(
       `${places} reminder reminders-known reminders-of reminders-told reminders-wrong restorations unseen`,
     );

@@ -1,8 +1,8 @@
-import { streamsOf } from '../domain/mapping-sources.ts';
+import { streamsOf } from './mapping-sources.ts';
 import { type Appointment, belongsTo } from '../model/records.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
 import { countEach } from '../model/snapshots.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 
 /** Returns cut appointments with agendas or patients that a target may lack. A calendar without names shows no patient. */
 export function cutFor(target: OpenTarget, cut: readonly Appointment[]): TargetGap[] {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ReadingMemory } from '../clinic/read/reading-memory.ts';
-import type { Confirmations } from '../domain/absence.ts';
-import { egressStopped } from '../domain/egress.ts';
-import { commonWindow, computesFromHistory, next48hWindow, streamsOf, windowOf } from '../domain/mapping-sources.ts';
-import type { TargetPlan } from '../domain/plan-targets.ts';
-import type { Directory } from '../domain/project.ts';
+import type { Confirmations } from './absence.ts';
+import { egressStopped } from './egress.ts';
+import { commonWindow, computesFromHistory, next48hWindow, streamsOf, windowOf } from './mapping-sources.ts';
+import type { TargetPlan } from './plan-targets.ts';
+import type { Directory } from './project.ts';
 import type { Reach } from '../engine/target.ts';
 import { lazily } from '../model/cache.ts';
 import { asMirrorError } from '../model/errors.ts';
@@ -17,9 +17,9 @@ import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import { cutRecords } from '../model/visits.ts';
 import type { RunReport } from '../state/runs.ts';
 import { cutFor, cutIn } from './cut-values.ts';
-import { TENANT_TOO_LARGE } from './storage-limit.ts';
+import { TENANT_TOO_LARGE } from '../jobs/storage-limit.ts';
 import type { Streams } from './streams.ts';
-import type { CycleFollower, NamedIds, OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
+import type { CycleFollower, NamedIds, OpenTarget, OpenTenant, ReadingScope } from '../jobs/tenant.ts';
 
 /** Clinic data of one cycle. */
 export interface ClinicReading {

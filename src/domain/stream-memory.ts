@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ReadingMemory } from '../clinic/read/reading-memory.ts';
-import type { AgendaIndex } from '../domain/agenda-index.ts';
+import type { AgendaIndex } from './agenda-index.ts';
 import type { CacheBudget } from '../model/cache.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';

@@ -4,7 +4,7 @@ import {
   type SlowStream,
   streamsOf,
   unusableIn,
-} from '../domain/mapping-sources.ts';
+} from './mapping-sources.ts';
 import { message, type Text } from '../messages/message.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -12,7 +12,7 @@ import type { Progress } from '../model/tasks.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RunReport, StreamsRead } from '../state/runs.ts';
 import { type FailedReading, isBelievable, type StreamMemory, type StreamReadings } from './stream-memory.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 
 /** Interval of reading past appointments, which rarely change. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;

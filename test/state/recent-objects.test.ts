@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { createRecentEvents } from '../../src/state/recent-events.ts';
+import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
@@ -10,7 +10,7 @@ const REMOVED = { additions: 'bring the X-ray', fingerprint: 'f' };
 
 function open() {
   const sealer = createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], 'studio-rossi');
-  return createRecentEvents(redis.connect(), 'studio-rossi', sealer);
+  return createRecentObjects(redis.connect(), 'studio-rossi', sealer);
 }
 
 test('created and removed events are read until they are removed or expire', async () => {
@@ -45,7 +45,7 @@ test('expired events leave Redis with the next event, and all of them a day afte
   await events.recordCreated('doctor', ['1'], NOW);
   await events.recordCreated('doctor', ['2'], NOW + 3 * HOUR_MS);
   const connection = redis.connect();
-  const key = 'cm:{studio-rossi}:recent-events:doctor';
+  const key = 'cm:{studio-rossi}:recent-objects:doctor';
   expect(await connection.hkeys(key)).toEqual(['2']);
   expect(await connection.pttl(key)).toBeGreaterThan(23 * HOUR_MS);
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { cutIn } from '../../src/jobs/cut-values.ts';
+import { cutIn } from '../../src/domain/cut-values.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import type { Snapshot } from '../../src/model/snapshots.ts';
 import { cutRecords } from '../../src/model/visits.ts';
-import { appointmentOf } from '../domain/arbitraries.ts';
+import { appointmentOf } from './arbitraries.ts';
 
 /** A reading of appointments of two agendas, of which only the first is used. */
 function reading(...cuts: Appointment['cut'][]): Snapshot<Appointment> {

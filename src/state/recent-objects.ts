@@ -1,4 +1,4 @@
-import type { RecentEvent } from '../model/plan.ts';
+import type { RecentObject } from '../model/plan.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -20,9 +20,9 @@ const MOST_CREATED = 100;
  * Created and removed events of one tenant's calendars, by target and record, so that an appointment that the clinic moves by a new booking
  * keeps what users added to its event.
  */
-export interface RecentEvents {
+export interface RecentObjects {
   /** Returns the events of a target by record. */
-  read(target: string, now: Instant): Promise<ReadonlyMap<string, RecentEvent>>;
+  read(target: string, now: Instant): Promise<ReadonlyMap<string, RecentObject>>;
   /** Returns what users had added to a record's removed event; null for nothing. */
   additionsOf(target: string, recordId: string): Promise<string | null>;
   /** Records planned creations. A removed event of the same record stays recorded. */
@@ -35,12 +35,12 @@ export interface RecentEvents {
   erase(target: string): Promise<number>;
 }
 
-type Removed = NonNullable<RecentEvent['removed']>;
+type Removed = NonNullable<RecentObject['removed']>;
 
 /** Opens the recent events of a tenant. They are encrypted, because the additions are texts of users. */
-export function createRecentEvents(redis: RedisClient, tenant: string, sealer: Sealer): RecentEvents {
+export function createRecentObjects(redis: RedisClient, tenant: string, sealer: Sealer): RecentObjects {
   const tableOf = (target: string) =>
-    sealedTable<RecentEvent>(keys.recentEvents(tenant, target), { redis, sealer, kind: 'recent-events' });
+    sealedTable<RecentObject>(keys.recentObjects(tenant, target), { redis, sealer, kind: 'recent-objects' });
   const change = async (target: string, now: Instant, write: (table: ReturnType<typeof tableOf>) => Promise<void>) => {
     const table = tableOf(target);
     await table.prune((event) => isOver(event, now));
@@ -74,6 +74,6 @@ export function createRecentEvents(redis: RedisClient, tenant: string, sealer: S
   };
 }
 
-function isOver({ at, removed }: RecentEvent, now: Instant): boolean {
+function isOver({ at, removed }: RecentObject, now: Instant): boolean {
   return at < now - (removed === undefined ? CREATED_RETENTION_MS : ADDITIONS_RETENTION_MS);
 }
