@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Reach } from '../src/engine/target.ts';
-import { readClinic } from '../src/domain/clinic-reading.ts';
-import { isNext48hDue, paceOf } from '../src/jobs/next-48h.ts';
+import { isNext48hDue, paceOf } from '../src/domain/pace.ts';
+import { readClinic } from '../src/domain/read-clinic.ts';
 import { NO_STREAMS } from '../src/domain/streams.ts';
+import type { Reach } from '../src/engine/target.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';
 import type { RunReport } from '../src/state/runs.ts';

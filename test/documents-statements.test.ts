@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { nextTry, targetBackoffMs } from '../src/jobs/retry.ts';
+import { nextTry, targetBackoffMs } from '../src/engine/retry.ts';
 import { message } from '../src/messages/message.ts';
 import { MirrorError } from '../src/model/errors.ts';
 import { HOLD_KINDS } from '../src/model/plan.ts';

@@ -3,6 +3,7 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import { withSource } from '../../test/support/with-source.ts';
 import { atLeast, cpuSecondsOf, type Figure } from '../figure.ts';
 import { openCycleWorld } from './world.ts';
 
@@ -72,7 +73,7 @@ export function rememberedClinic(tenant: OpenTenant, shown = (record: Appointmen
     return kept.snapshot ?? Promise.reject(new Error('nothing was read'));
   };
   return {
-    tenant: { ...tenant, clinic: { ...clinic, readAppointments } },
+    tenant: withSource({ ...tenant, clinic: { ...clinic, readAppointments } }),
     /** CPU seconds, without reading. */
     async secondsOf(work: () => Promise<void>): Promise<number> {
       readingSeconds = 0;

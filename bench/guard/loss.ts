@@ -1,6 +1,6 @@
 import { evidenceOf, missesAfter } from '../../src/engine/absence.ts';
+import { confirmAbsence } from '../../src/engine/confirm.ts';
 import { type GuardResult, guard } from '../../src/engine/guard.ts';
-import { confirmAbsence } from '../../src/jobs/absence.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import type { Instant } from '../../src/model/time.ts';

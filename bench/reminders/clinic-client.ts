@@ -1,4 +1,4 @@
-import type { ClinicSource } from '../../src/jobs/tenant.ts';
+import type { ClinicSource } from '../../src/domain/clinic-requests.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Agenda, Appointment, Location, Patient } from '../../src/model/records.ts';
 import type { ClinicAnswer, ClinicQuestion } from './clinic-server.ts';

@@ -1,6 +1,6 @@
 import type { Forecast } from '../control/status-schemas.ts';
+import { inPieces } from '../event-loop/in-pieces.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
-import { inPieces } from '../http/in-pieces.ts';
 import { pinnedLookup } from '../http/pinned.ts';
 import { eachInPieces, slices } from '../model/pieces.ts';
 import type { Ending, QuotaStatus } from '../model/state-schemas.ts';

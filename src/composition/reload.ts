@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { recordAct } from '../control/recording.ts';
 import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
-import { inPieces } from '../http/in-pieces.ts';
+import { inPieces } from '../event-loop/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';
 import { asMirrorError, isRedisFault } from '../model/errors.ts';

@@ -1,9 +1,10 @@
 import type { Connector, ConnectorContext, ConnectorModule } from '../connectors/connector.ts';
 import { ownerOf } from '../connectors/owner.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
+import { openForm } from '../domain/open-crm.ts';
+import { traitsOf } from '../domain/target-traits.ts';
 import { createTargetIdentity } from '../engine/identity.ts';
 import { type HttpClient, withBudget } from '../http/client.ts';
-import { openForm } from '../domain/open-crm.ts';
 import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { lazily } from '../model/cache.ts';
@@ -52,6 +53,8 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner, zone: parts.zone } : { crm: { stream, properties } };
   const { supports, keysOf, erasesOf } = module;
+  const connectionKind = requireEntry(parts.connections, target.connection).kind;
+  const { fingerprints } = cached;
   const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
   return {
     id: target.id,
@@ -67,7 +70,8 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
     get connector() {
       return connector();
     },
-    fingerprints: cached.fingerprints,
+    fingerprints,
+    ...traitsOf({ configuration: target, crm, identity, fingerprints, connectionKind }),
     get preparedContainer() {
       return cached.preparedContainer;
     },

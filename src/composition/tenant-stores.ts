@@ -1,6 +1,6 @@
 import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts';
-import { FingerprintMemory } from '../engine/identity.ts';
 import { emptyStreamMemory, type StreamMemory } from '../domain/stream-memory.ts';
+import { FingerprintMemory } from '../engine/identity.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { CacheBudget } from '../model/cache.ts';

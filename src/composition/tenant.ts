@@ -8,6 +8,8 @@ import {
 } from '../clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../clinic/write/appointment-calls.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
+import type { ClinicSource } from '../domain/clinic-requests.ts';
+import { createClinicSource } from '../domain/clinic-source.ts';
 import { reminderFollower } from '../features/reminders/plan.ts';
 import type { ObserveLag } from '../features/reminders/ports.ts';
 import { openTriggers } from '../features/triggers/open.ts';
@@ -15,7 +17,7 @@ import type { TriggerSource } from '../features/triggers/ports.ts';
 import { createHttpClient, type HttpClient, type HttpObserver, MEBIBYTE } from '../http/client.ts';
 import type { Outages } from '../jobs/outages.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
-import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
 import { type Logger, noSpans, type Spans } from '../log/logger.ts';
 import { type CacheBudget, lazily } from '../model/cache.ts';
 import { type Clock, type ElapsedBetween, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -243,6 +245,11 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
   };
   const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
   const planning = { configuration: tenant, log, clock, ...recordReaders(clinic) };
+  const targets = openTargets(tenant, cache.targets, parts);
+  const followers = reminders === null ? [] : [reminderFollower({ ...stores, ...planning, reminders })];
+  const bounds = boundsOfWork(settings);
+  const { memory } = cache;
+  const reading = { configuration: tenant, targets, followers, memory, runs: stores.runs, log, clock };
   return {
     connections,
     credentials,
@@ -257,10 +264,17 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
       get clinic() {
         return clinic.background();
       },
-      targets: openTargets(tenant, cache.targets, parts),
+      source: createClinicSource({
+        ...reading,
+        get clinic() {
+          return clinic.background();
+        },
+        ...{ outages: shared.outages, pullEveryMs: bounds.pullEveryMs },
+      }),
+      targets,
       ...stores,
-      ...boundsOfWork(settings),
-      memory: cache.memory,
+      ...bounds,
+      memory,
       leases: leasesUnder(configVersion, leases, () =>
         log.error(
           {},
@@ -269,7 +283,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
       reminders,
-      followers: reminders === null ? [] : [reminderFollower({ ...stores, ...planning, reminders })],
+      followers,
       triggers: openTriggers({
         ...{ tenant, identityKey, redis, sealer, queues },
         http: httpOf.webhooks,

@@ -1,4 +1,4 @@
-import { pause } from '../http/in-pieces.ts';
+import { pause } from '../event-loop/in-pieces.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Clock, Instant } from '../model/time.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { inPieces } from '../event-loop/in-pieces.ts';
 import { readLongJson } from '../http/answer.ts';
-import { inPieces } from '../http/in-pieces.ts';
 import { parseInPieces } from '../model/json-pieces.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';

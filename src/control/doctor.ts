@@ -1,4 +1,4 @@
-import { unlisted } from '../domain/clinic-reading.ts';
+import { unlisted } from '../domain/reading-gaps.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, isRedisFault, MirrorError } from '../model/errors.ts';

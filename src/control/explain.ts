@@ -1,6 +1,7 @@
 import { exclusionOf, windowOf } from '../domain/mapping-sources.ts';
 import { fieldsByHand } from '../engine/audit.ts';
 import { auditRules, withheldIn } from '../engine/policy.ts';
+import type { StoredTarget } from '../engine/store.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { type Message, message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -9,7 +10,6 @@ import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import type { SourceView } from '../model/schemas.ts';
 import { hasPassed, type Instant } from '../model/time.ts';
-import type { StoredTarget } from '../engine/store.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import {
   DECISIONS,

@@ -1,6 +1,6 @@
 import type { TargetPlan } from '../domain/plan-targets.ts';
+import { planCycle } from '../engine/cycle.ts';
 import { remoteIdOf } from '../jobs/audit.ts';
-import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -44,7 +44,7 @@ export async function tenantHealth(
   const connections = await installation.connections(tenant);
   const remarks = tenant.clinic.remarks();
   return {
-    ...{ tenant: id, asOf: await tenant.sharedTime(cycle.clinicReading.startedAt), connections },
+    ...{ tenant: id, asOf: await tenant.sharedTime(cycle.reading.startedAt), connections },
     ...(remarks.length > 0 && { remarks }),
     targets: await Promise.all(targets),
   };

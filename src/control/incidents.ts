@@ -1,4 +1,4 @@
-import { OUTAGE_CODES } from '../jobs/outages.ts';
+import { OUTAGE_CODES } from '../engine/lane.ts';
 import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { needsPerson, type Problem, type SERVER_AWAY } from '../model/problems.ts';

@@ -9,9 +9,8 @@ import {
   type Person,
   patientAsPerson,
 } from '../domain/matching.ts';
-import { inPieces } from '../http/in-pieces.ts';
-import type { Cycle } from '../jobs/cycle.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { inPieces } from '../event-loop/in-pieces.ts';
+import type { OpenTarget, OpenTenant, TenantCycle } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { CrmItem } from '../model/items.ts';
@@ -75,7 +74,7 @@ export function asMatchable(target: OpenTarget): MatchableTarget | null {
 export async function findMatches(
   tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore'>,
   { target, existing, crm }: MatchableTarget,
-  cycle: Cycle,
+  cycle: TenantCycle,
   signal: AbortSignal,
 ): Promise<MatchCounts & { rows: MatchRow[] }> {
   const patients = await unmatchedPatients(tenant, target, cycle);
@@ -133,10 +132,10 @@ export function contactDigest({ properties, otherAddresses }: ExistingContact): 
 export async function unmatchedPatients(
   { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
   target: OpenTarget,
-  { plans, uncertainty, clinicReading }: Cycle,
+  { plans, uncertainty, reading }: TenantCycle,
 ): Promise<Map<string, Patient>> {
   const plan = plans.find((one) => one.target.id === target.id);
-  const patients = clinicReading.streams.patients?.snapshot;
+  const patients = reading.streams.patients?.snapshot;
   if (plan === undefined || patients === undefined || uncertainty !== null) throw notPossible(target.id);
   const linked = await links.read(target.id);
   const planned = [...plan.passed, ...Object.values(plan.held).flat(), ...plan.refused];
@@ -155,11 +154,11 @@ export async function unmatchedPatients(
 /** Maps patients by record. */
 async function itemsOf(
   target: OpenTarget,
-  { clinicReading }: Cycle,
+  { reading }: TenantCycle,
   patients: ReadonlyMap<string, Patient>,
   signal: AbortSignal,
 ): Promise<Map<string, CrmItem['properties']>> {
-  const sourceOf = patientSource(target, clinicReading);
+  const sourceOf = patientSource(target, reading);
   const items = new Map<string, CrmItem['properties']>();
   const mapping = eachInPieces(patients, ([id, patient]) => {
     const mapped = target.crm?.mapping.map(sourceOf(patient));

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { TargetSetup } from '../domain/cycle-input.ts';
 import { fieldTeller, hasPlainTitles } from '../domain/field-changes.ts';
-import { policyViewOf } from '../engine/policy.ts';
 import type { TargetPlan } from '../domain/plan-targets.ts';
-import type { Cycle } from '../jobs/cycle.ts';
-import { planCycle } from '../jobs/plan-cycle.ts';
+import { planCycle } from '../engine/cycle.ts';
+import { policyViewOf } from '../engine/policy.ts';
 import type { StopSignals } from '../jobs/push.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTenant, TenantCycle } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { PlannedChange } from '../model/plan.ts';
@@ -34,18 +33,18 @@ export async function planTenant(
 /** Returns a view of a cycle without writes. */
 async function planView(
   tenant: Pick<OpenTenant, 'clinic' | 'id' | 'links' | 'outbox' | 'sharedTime' | 'targetStore' | 'targets'>,
-  cycle: Cycle,
+  cycle: TenantCycle,
   signal: AbortSignal,
 ): Promise<PlanView> {
-  const { clinicReading, confirmations, plans, skippedTargets } = cycle;
+  const { reading, confirmations, plans, skippedTargets } = cycle;
   const existing = new Map<string, TargetPlanView['existing']>();
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
   const lines = await Promise.all(plans.map((plan) => linesWithFields(tenant, plan, cycle, signal)));
-  const { snapshot } = clinicReading;
+  const { snapshot } = reading;
   const remarks = tenant.clinic.remarks();
   return {
     tenant: tenant.id,
-    asOf: await tenant.sharedTime(clinicReading.startedAt),
+    asOf: await tenant.sharedTime(reading.startedAt),
     snapshot: {
       completeness: snapshot.completeness,
       reason: snapshot.completeness === 'partial' ? snapshot.reason : null,
@@ -92,7 +91,7 @@ function judgedChanges({
 async function linesWithFields(
   tenant: Pick<OpenTenant, 'links' | 'targetStore' | 'targets'>,
   plan: TargetPlan,
-  { clinicReading: { directory } }: Cycle,
+  { reading: { directory } }: TenantCycle,
   signal: AbortSignal,
 ): Promise<PlanLineView[]> {
   const changes = judgedChanges(plan);
@@ -118,7 +117,7 @@ async function linesWithFields(
 async function existingOf(
   tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore' | 'targets'>,
   { target: { id }, linkCount }: TargetPlan,
-  cycle: Cycle,
+  cycle: TenantCycle,
   signal: AbortSignal,
 ): Promise<TargetPlanView['existing']> {
   const target = tenant.targets.get(id);
@@ -207,7 +206,7 @@ export async function storePlan(
 
 async function originOf(
   { configVersion, links }: Pick<OpenTenant, 'configVersion' | 'links'>,
-  { plans }: Cycle,
+  { plans }: TenantCycle,
 ): Promise<StoredPlan['madeOf']> {
   const { number } = await configVersion.newest();
   const targets = plans.map(async ({ target: { id }, waiting }) => {
@@ -263,7 +262,7 @@ export async function applyPlan(
 }
 
 /** Lists differing plan lines as `<target> <record> (<difference>)`. */
-function differencesOf({ targets }: StoredPlan, { plans }: Cycle): string[] {
+function differencesOf({ targets }: StoredPlan, { plans }: TenantCycle): string[] {
   const before = linesByKey(targets.map(({ target, lines }) => [target, lines]));
   const now = linesByKey(plans.map((plan) => [plan.target.id, planLines(plan)]));
   const keys = [...new Set([...before.keys(), ...now.keys()])].sort();

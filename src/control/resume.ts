@@ -1,8 +1,7 @@
+import { laneLease, type StoredTarget } from '../engine/store.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Instant } from '../model/time.ts';
 import { REFUSAL_UNCONFIRMED } from '../oauth/errors.ts';
-import { laneLease } from '../state/config-version.ts';
-import type { StoredTarget } from '../engine/store.ts';
 
 /** Actors whose errors require human action. */
 const PERSONS = new Set(['settings', 'authorization', 'guard']);

@@ -1,6 +1,7 @@
+import { approvedUnplanned, countDrift } from '../engine/drift.ts';
 import { auditRules } from '../engine/policy.ts';
 import { unacceptedDrift } from '../engine/restorations.ts';
-import { approvedUnplanned, countDrift } from '../jobs/open-states.ts';
+import type { StoredTarget, TargetFailure } from '../engine/store.ts';
 import { countErasures } from '../jobs/outbox-operations.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';
@@ -15,7 +16,6 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { DAMAGED } from '../state/damaged.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { StoredTarget, TargetFailure } from '../engine/store.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';

@@ -1,10 +1,10 @@
 import { createZone } from '../clinic/read/timestamps.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { windowOf } from '../domain/mapping-sources.ts';
+import { readForDisplay } from '../domain/read-clinic.ts';
 import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../domain/week.ts';
 import { restoring } from '../engine/diff.ts';
 import { auditRules, withheldIn } from '../engine/policy.ts';
-import { readForDisplay } from '../domain/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, type ErrorTexts, MirrorError } from '../model/errors.ts';

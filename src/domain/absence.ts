@@ -4,11 +4,11 @@ import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 
 /** Results of fetching absent records individually, by stream. */
-export interface Confirmations {
+export type Confirmations = {
   appointments: Confirmation<Appointment>;
   patients: Confirmation<Patient>;
   invoices: Confirmation<Invoice>;
-}
+};
 
 /** Statuses that lists of current appointments often omit. */
 const CLOSED: ReadonlySet<Appointment['status']> = new Set(['cancelled', 'completed', 'no_show']);

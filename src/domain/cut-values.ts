@@ -1,11 +1,11 @@
-import { streamsOf } from './mapping-sources.ts';
 import { type Appointment, belongsTo } from '../model/records.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
 import { countEach } from '../model/snapshots.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
+import type { ClinicTarget } from './cycle-input.ts';
+import { streamsOf } from './mapping-sources.ts';
 
 /** Returns cut appointments with agendas or patients that a target may lack. A calendar without names shows no patient. */
-export function cutFor(target: OpenTarget, cut: readonly Appointment[]): TargetGap[] {
+export function cutFor(target: ClinicTarget, cut: readonly Appointment[]): TargetGap[] {
   const { agendas, title } = target.configuration;
   const isOfHistory = streamsOf(target).includes('history');
   if (target.stream !== 'appointments' && !isOfHistory) return [];

@@ -1,9 +1,8 @@
 import type { FingerprintMemory } from '../engine/identity.ts';
-import type { CycleInput as EngineInput, TargetInput as EngineTarget } from '../engine/ports.ts';
+import type { CycleInput as EngineInput, TargetInput as InputOf, OtherTarget } from '../engine/ports.ts';
 import type { PlannableTarget, Reach } from '../engine/target.ts';
-import type { Refusal, RefusedThere, StreamName } from '../model/items.ts';
+import type { Refusal, StreamName } from '../model/items.ts';
 import type { FactSearch } from '../model/patient-facts.ts';
-import type { RecentObject } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
@@ -13,6 +12,7 @@ import type { AgendaIndex } from './agenda-index.ts';
 import type { PatientHistory } from './derive.ts';
 import type { Mapping } from './mapping/contract.ts';
 import type { Directory } from './project.ts';
+import type { Taken } from './stream-memory.ts';
 
 /** Input of a cycle's plan, with what the contents of targets are made of. Record ids are the clinic's, target ids are as configured. */
 export interface CycleInput extends Omit<EngineInput, 'reach' | 'targets'> {
@@ -88,11 +88,24 @@ export interface TargetSetup extends PlannableTarget {
 }
 
 /** A target of contacts that activities and deals depend on. */
-export type ContactsInput = Pick<EngineTarget<TargetSetup>, 'target' | 'state' | 'pinned'>;
+export type ContactsInput = OtherTarget<TargetSetup>;
 
 /** One target to be planned. */
-export interface TargetInput extends EngineTarget<TargetSetup> {
-  stored: EngineTarget['stored'] & { refusedThere: RefusedThere };
-  /** Events of a calendar that were created or removed in the last minutes, by record. */
-  recent: ReadonlyMap<string, RecentObject>;
+export type TargetInput = InputOf<TargetSetup>;
+
+/** Converts records to objects of a CRM. */
+export interface OpenCrm {
+  mapping: Mapping;
+  /** Source of derived properties; null if the mapping uses none. */
+  patientHistory: PatientHistory | null;
+  /** Reads received by the patient history. */
+  taken: Taken;
+  /** Mapped properties with which people refuse contact. */
+  refusals: readonly Refusal[];
+}
+
+/** A configured target, as far as reading the clinic uses it. */
+export interface ClinicTarget extends TargetSetup {
+  /** Null for a calendar. */
+  crm: OpenCrm | null;
 }

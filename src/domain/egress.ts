@@ -181,8 +181,3 @@ function isAsPatient({ properties }: CrmItem, patient: PatientDetails, { copies 
 function stopped(fact: PatientFact | 'other-person'): Decision {
   return { retain: `egress-${fact}`, stopsWriting: true };
 }
-
-/** Returns the number of records that the egress check kept unchanged, by code. */
-export function egressStopped(excluded: Readonly<Record<string, number>>): [code: string, count: number][] {
-  return Object.entries(excluded).filter(([code]) => code.startsWith('egress-'));
-}

@@ -1,11 +1,11 @@
-import { createPatientHistory } from './derive.ts';
-import { CALENDAR_FORM, crmForm } from './item-forms.ts';
-import { compileMapping } from './mapping/compile.ts';
 import type { ItemForm } from '../engine/identity.ts';
 import type { MappedProperty, Refusal, StreamName } from '../model/items.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { OpenCrm } from './cycle-input.ts';
+import { createPatientHistory } from './derive.ts';
+import { CALENDAR_FORM, crmForm } from './item-forms.ts';
+import { compileMapping } from './mapping/compile.ts';
 import { nothingTaken } from './stream-memory.ts';
-import type { OpenCrm } from '../jobs/tenant.ts';
 
 /** A target's stream and the structure of its objects. */
 export interface TargetForm {

@@ -36,17 +36,21 @@ export interface PlannedTargets {
 
 /** Plans every target of a cycle. Pure: equal input gives equal plans, in pieces or at once, and the input is unchanged. */
 export function* planTargets(input: CycleInput): Pieces<PlannedTargets> {
-  const contacts = contactsBefore(input);
-  const { reach } = input.clinicReading;
-  const planned = yield* planAll({ ...input, reach }, projectionsOf({ ...input, facts: new FactSearch() }, contacts));
-  return { ...planned, gone: new Map([...contacts].map(([id, { gone }]) => [id, gone])) };
+  const projections = projectionsOf(input);
+  const planned = yield* planAll({ ...input, reach: input.clinicReading.reach }, projections);
+  return { ...planned, gone: projections.gone() };
 }
 
-/**
- * Returns what targets show of a clinic. Contacts come first, because activities and deals depend on them.
- * @param contacts targets of contacts by id; receives their plans
- */
-function projectionsOf(cycle: Planning, contacts: Map<string, Contacts>): Projections<TargetInput> {
+/** What targets show of a clinic, with what planning found out about patients. */
+export interface ClinicProjections extends Projections<TargetInput> {
+  /** Returns, by target of contacts, patients found gone since the list of patients was read, earlier ones included. */
+  gone(): ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Returns what targets show of a clinic. Contacts come first, because activities and deals depend on them. */
+export function projectionsOf(input: CycleInput): ClinicProjections {
+  const cycle: Planning = { ...input, facts: new FactSearch() };
+  const contacts = contactsBefore(cycle);
   const isOfContacts = ({ target }: TargetInput) => target.stream === 'patients';
   return {
     groups: (targets) => [targets.filter(isOfContacts), targets.filter((input) => !isOfContacts(input))],
@@ -56,6 +60,7 @@ function projectionsOf(cycle: Planning, contacts: Map<string, Contacts>): Projec
       const before = contacts.get(plan.target.id);
       if (before !== undefined) contacts.set(plan.target.id, contactsAfter(before, plan));
     },
+    gone: () => new Map([...contacts].map(([id, { gone }]) => [id, gone])),
   };
 }
 

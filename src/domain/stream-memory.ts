@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { ReadingMemory } from '../clinic/read/reading-memory.ts';
-import type { AgendaIndex } from './agenda-index.ts';
 import type { CacheBudget } from '../model/cache.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import type { AgendaIndex } from './agenda-index.ts';
 
 /** A stream's snapshot, with the start of its read. */
 interface StreamReading<Source> {

@@ -1,18 +1,14 @@
-import {
-  computesFromHistory,
-  type Follower,
-  type SlowStream,
-  streamsOf,
-  unusableIn,
-} from './mapping-sources.ts';
+import type { Logger } from '../log/logger.ts';
 import { message, type Text } from '../messages/message.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RunReport, StreamsRead } from '../state/runs.ts';
+import type { ClinicReader } from './clinic-requests.ts';
+import type { ClinicTarget } from './cycle-input.ts';
+import { computesFromHistory, type Follower, type SlowStream, streamsOf, unusableIn } from './mapping-sources.ts';
 import { type FailedReading, isBelievable, type StreamMemory, type StreamReadings } from './stream-memory.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 
 /** Interval of reading past appointments, which rarely change. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
@@ -54,7 +50,7 @@ interface DueStreams {
   isElsewhere: boolean;
 }
 
-function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
+function needsOf(targets: readonly ClinicTarget[], now: Instant): StreamNeeds {
   const names = new Set<SlowStream>();
   let [everyMs, doctorsDays, historyDays] = [Infinity, 0, 0];
   for (const target of targets) {
@@ -78,8 +74,8 @@ function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
  * @param options.lastRun the report of the last cycle, if known
  */
 export async function findDueStreams(
-  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs'>,
-  targets: readonly OpenTarget[],
+  tenant: Pick<ClinicReader, 'clock' | 'memory' | 'runs'>,
+  targets: readonly ClinicTarget[],
   options: { fresh?: boolean; justRead?: boolean; lastRun?: RunReport } = {},
 ): Promise<DueStreams> {
   const { memory } = tenant;
@@ -182,12 +178,16 @@ const READING: Readonly<Record<SlowStream, Text>> = {
 };
 
 /** Members of a tenant that reading patients, invoices and past appointments uses. */
-export interface StreamReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'log' | 'memory' | 'outages'> {}
+export interface StreamReader extends Pick<ClinicReader, 'clinic' | 'clock' | 'memory'> {
+  log: Logger;
+  /** Returns the host that caused an error, or null. */
+  outages: { causeOf(error: MirrorError): string | null };
+}
 
 /** Reads all additional streams of CRM targets, for read-only use. Failures are part of the result. */
 export async function readAllStreams(
-  tenant: StreamReader & Pick<OpenTenant, 'runs'>,
-  targets: readonly OpenTarget[],
+  tenant: StreamReader & Pick<ClinicReader, 'runs'>,
+  targets: readonly ClinicTarget[],
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Streams> {
@@ -249,7 +249,11 @@ interface Question extends StreamNeeds {
   readAt: Instant;
 }
 
-type Reader = (tenant: Pick<OpenTenant, 'clinic' | 'memory'>, question: Question, signal: AbortSignal) => Promise<void>;
+type Reader = (
+  tenant: Pick<ClinicReader, 'clinic' | 'memory'>,
+  question: Question,
+  signal: AbortSignal,
+) => Promise<void>;
 
 const READERS: Readonly<Record<SlowStream, Reader>> = {
   async patients({ memory, clinic }, { readAt }, signal) {

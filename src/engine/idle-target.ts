@@ -1,20 +1,6 @@
 import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import type { PushedState } from './diff.ts';
 
-/** A target without changes in its last plan. With equal input there are still no changes, until time alters the result. */
-export interface IdleTarget {
-  /** Identifies all input of the plan except the time. */
-  by: string;
-  fromAt: Instant;
-  /** From this instant, a record or link may enter or leave the window. */
-  untilAt: Instant;
-  /** Number of links, and of correct records. */
-  links: number;
-  unchanged: number;
-  /** Excluded records by the rule's code, without those that the comparison skips. */
-  omitted: Readonly<Record<string, number>>;
-}
-
 /** Input of a plan without changes. */
 export interface PlannedFor {
   /** Times of the records that the target may show, by record. */

@@ -1,14 +1,27 @@
+import type { Logger, Spans } from '../log/logger.ts';
+import type { MirrorError } from '../model/errors.ts';
+import type { Item, RefusedThere } from '../model/items.ts';
+import type { ItemKey, Link, RemoteItem } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
-import type { Hold } from '../model/plan.ts';
-import type { Instant, TimeWindow } from '../model/time.ts';
+import type { Hold, RecentObject } from '../model/plan.ts';
+import type { TargetGap } from '../model/run-schemas.ts';
+import type { Lookup } from '../model/snapshots.ts';
+import type { Progress } from '../model/tasks.ts';
+import type { Clock, ElapsedBetween, Instant, TimeSpan, TimeWindow } from '../model/time.ts';
 import type { Confirmation } from './absence.ts';
 import type { Diff, DiffInput, PushedState } from './diff.ts';
 import type { GuardInput } from './guard.ts';
 import type { Comparability, ConfigurationInUse } from './replaced.ts';
-import type { PlannableTarget, Reach } from './target.ts';
+import type { ErasedPersons, Store } from './store.ts';
+import type { PlannableTarget, Reach, TargetRules } from './target.ts';
 import type { TargetPlan } from './target-plan.ts';
 
-/** One target to be planned. Record ids are the source's. */
+/**
+ * What the engine asks of others. A source says what exists, a projection says what a target shows of it, a target keeps the objects, an
+ * extension follows what was learned, and the store remembers (`store.ts`). Record ids are the source's; instants are epoch milliseconds.
+ */
+
+/** One target to be planned. */
 export interface TargetInput<Target extends PlannableTarget = PlannableTarget> {
   target: Target;
   state: PushedState;
@@ -22,6 +35,8 @@ export interface TargetInput<Target extends PlannableTarget = PlannableTarget> {
     firstRunApprovedAt: Instant | null;
     /** Number of the configuration under which contents were last comparable; null if links were rebuilt since. */
     comparableUnder: number | null;
+    /** Records whose objects refuse something in the target itself. */
+    refusedThere: RefusedThere;
     /** Records with a change that the policy withheld in the last plan. */
     withheldBefore: ReadonlySet<string>;
   };
@@ -29,11 +44,20 @@ export interface TargetInput<Target extends PlannableTarget = PlannableTarget> {
   gone: GuardInput['gone'];
   /** Restorations of each object today, by record. */
   restorations: ReadonlyMap<string, number>;
+  /** Objects that were created or removed recently, by record. */
+  recent: ReadonlyMap<string, RecentObject>;
 }
 
-/**
- * Input of a cycle's plan, loaded beforehand: planning sends no requests and changes nothing here. Instants are epoch milliseconds.
- */
+/** A target that is not planned in this cycle, but on which objects of planned targets depend. */
+export type OtherTarget<Target extends PlannableTarget = PlannableTarget> = Pick<
+  TargetInput<Target>,
+  'target' | 'state' | 'pinned'
+>;
+
+/** Results of fetching absent records individually, by stream. */
+export type Confirmations = Readonly<Record<string, Confirmation<{ id: string }>>>;
+
+/** Input of a cycle's plan, loaded beforehand: planning sends no requests and changes nothing here. */
 export interface CycleInput<Input extends TargetInput = TargetInput> {
   /** Time of loading. */
   now: Instant;
@@ -45,6 +69,14 @@ export interface CycleInput<Input extends TargetInput = TargetInput> {
   holds: readonly Hold[];
   /** Targets to be planned. Plans have the same order. */
   targets: readonly Input[];
+}
+
+/** Input of a cycle's plan, with what projections need. */
+export interface CycleFacts<Input extends TargetInput = TargetInput> extends CycleInput<Input> {
+  confirmations: Confirmations;
+  isForgotten: ErasedPersons;
+  /** By id. */
+  others: ReadonlyMap<string, OtherTarget<Input['target']>>;
 }
 
 /** The records of a target in one cycle, after the target's rules. */
@@ -95,4 +127,219 @@ export interface Projections<Input extends TargetInput = TargetInput> {
   computesFrom(target: Input['target']): readonly string[];
   /** Receives each plan before the next group is planned. */
   planned(plan: TargetPlan<Input['target']>): void;
+}
+
+/** The list of one stream, as far as the reading contains it. */
+export interface Listing {
+  isComplete: boolean;
+  /** Number of records. */
+  count: number;
+  recordIds(): Iterable<string>;
+  /** Whether the list shows the record, unusable records included. */
+  isListed(recordId: string): boolean;
+}
+
+/** How to fetch a stream's records individually, and how to judge the list with the result. */
+export interface SingleReads<Record extends { id: string } = { id: string }> {
+  /** Start of the list's reading. */
+  readAt: Instant;
+  readAlone(recordId: string, signal: AbortSignal): Promise<Lookup<Record>>;
+  /** Returns whether a complete list must show an individually fetched record. */
+  belongsOnList(record: Record, startsBefore: readonly Instant[]): boolean;
+}
+
+/** What the source said in one cycle, with its completeness. */
+export interface Reading<Target extends PlannableTarget = PlannableTarget> {
+  reach: Reach;
+  /** Start of the reading. A plan describes this instant. */
+  startedAt: Instant;
+  /** Names of the streams with single reads. */
+  streamNames: readonly string[];
+  /** Whether the list that each cycle reads is complete, is known to be incomplete, or is an earlier list with changes. */
+  completeness: 'complete' | 'partial' | 'changes';
+  /** Code of why a target cannot be planned with this reading; null if it can. */
+  unreadFor(target: Target): string | null;
+  windowOf(target: Target): TimeWindow;
+  windowReadOf(target: Target): TimeWindow;
+  /** The list of a target's stream; null if it was not read. */
+  listingOf(target: Target): Listing | null;
+  /** The list of a stream for all of its users; null if it was not read. */
+  listing(stream: string): Listing | null;
+  /** The own stream and those that a target computes with, as far as single reads can complete them. */
+  streamsOf(target: Target): readonly string[];
+  /** Expected number of objects of a target. */
+  expectedLinks(target: Target): number;
+  /** Time of the oldest list that a target uses. */
+  asOf(target: Target): Instant;
+  /** Whether all lists that a target uses are complete. */
+  isWhole(target: Target): boolean;
+  /** Returns the name of the contents that a target may show; null if more than the target's records determines them. */
+  contentKey(target: Target): (() => string) | null;
+  /** Times of the records that a target may show, by record. */
+  spansOf(target: Target): ReadonlyMap<string, TimeSpan>;
+  /** Number of records that a comparison skips, by the rule's code. */
+  passedOver(target: Target): Readonly<Record<string, number>>;
+  /** Unreadable or unknown data, by target and by part of an extension. */
+  gaps(): ReadonlyMap<string, readonly TargetGap[]>;
+  single(stream: string): SingleReads;
+  /** Returns the reading with lists marked as incomplete that single reads refuted, and learns from the records found alone. */
+  confirmed(confirmations: Confirmations, signal: AbortSignal): Promise<this>;
+  projections(facts: CycleFacts): Projections;
+  /** Returns a cycle's results for extensions. @param isSuspect whether absent records prove nothing */
+  learned(confirmations: Confirmations, isSuspect: boolean): unknown;
+  /** Stores what planning found out, for the next cycle. */
+  keep(projections: Projections): void;
+}
+
+/** Request for a reading. */
+export interface ReadingRequest<Target extends PlannableTarget = PlannableTarget> {
+  targets: readonly Target[];
+  reach: Reach;
+  /** Targets with more restored records than single reads can find. */
+  restored: readonly Target[];
+  /** Nothing will be written: slow lists are read too. */
+  isLookOnly: boolean;
+  /** The slow lists were just read. */
+  justRead: boolean;
+  progress: Progress;
+}
+
+/** The readings of one cycle. */
+export interface Readings<R extends Reading = Reading> {
+  /** Whether a part may be read, where that suffices. */
+  mayBePart: boolean;
+  /** Consecutive cycles before this one in which absent records could not be read individually. */
+  unconfirmableCycles: number;
+  read(request: ReadingRequest, signal: AbortSignal): Promise<R>;
+}
+
+/** Says what exists. */
+export interface Source<R extends Reading = Reading> {
+  /** Begins a cycle. @param pacedAt its start, if a part may suffice; null if everything is wanted */
+  open(pacedAt: Instant | null): Promise<Readings<R>>;
+  /** The next reading must contain everything, whatever the source reports as changed. */
+  distrust(): void;
+  /** Discards records in memory: after a failed cycle erased persons must not remain. */
+  invalidate(): void;
+  /** Whether records in memory were discarded. */
+  isInvalidated(): boolean;
+  /** Receives the open questions of a whole reading, for the next one. */
+  doubt(confirmations: Confirmations, gaps: ReadonlyMap<string, readonly TargetGap[]>): void;
+}
+
+/** Where the objects are. A subset of a connector. */
+export interface Target<Wanted extends Item = Item> {
+  /**
+   * Ensures that the container exists.
+   * @param storedId container id from an earlier call, null at first
+   * @returns the container's id, which the caller stores
+   */
+  prepare(storedId: string | null, signal: AbortSignal): Promise<string>;
+  /** Finds the container without creating one, or returns null. Absent if the target has no container to find. */
+  locate?(signal: AbortSignal): Promise<string | null>;
+  /** Fetches own objects in the container, in pages. */
+  read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem<Wanted>[]>;
+  /** Fetches the existing objects among the keys. @param remoteIds stored remote ids by key, null for a derived one */
+  find(
+    container: string,
+    keys: readonly ItemKey[],
+    signal: AbortSignal,
+    remoteIds?: ReadonlyMap<ItemKey, string | null>,
+  ): Promise<RemoteItem<Wanted>[]>;
+}
+
+/** Links and pending changes, to compare with a target's objects. */
+export interface Written {
+  links: ReadonlyMap<string, Link>;
+  pending: ReadonlyMap<string, unknown>;
+}
+
+/** A target without changes in its last plan. With equal input there are still no changes, until time alters the result. */
+export interface IdleTarget {
+  /** Identifies all input of the plan except the time. */
+  by: string;
+  fromAt: Instant;
+  /** From this instant, a record or link may enter or leave the window. */
+  untilAt: Instant;
+  /** Number of links, and of correct records. */
+  links: number;
+  unchanged: number;
+  /** Excluded records by the rule's code, without those that the comparison skips. */
+  omitted: Readonly<Record<string, number>>;
+}
+
+/** One configured target, opened. */
+export interface EngineTarget extends PlannableTarget {
+  configuration: TargetRules & { paused: boolean; connection: string };
+  connector: Target;
+  /** Whether a limit of the vendor concerns all targets of the connection. */
+  sharesLimits: boolean;
+  /** Target whose objects this target's objects belong to; null for none. */
+  dependsOn: string | null;
+  /** Whether objects of removed records are looked up for what users had added. */
+  takesOver: boolean;
+  /** Whether plans over a part of a reading are possible. */
+  plansParts: boolean;
+  /** The container that this process verified; null before the first check and after a failure. */
+  preparedContainer: string | null;
+  /** Input of the last plan without changes, in this process. */
+  idleTarget: IdleTarget | null;
+  /** Forgets what is cached about discarded records. */
+  invalidate(): void;
+  /** Returns what the objects refuse in the target itself. @param before earlier result, kept for objects not shown */
+  refusedIn(objects: readonly RemoteItem<Item>[], written: Written, before: RefusedThere): Pieces<RefusedThere>;
+  /** Error of a container that is gone although links name its objects. */
+  containerMissing(): MirrorError;
+}
+
+/** A user of the source's records in each cycle, in addition to targets. */
+export interface Extension<Learned = never> {
+  /** Name among the names of targets; no target can have it. */
+  name: string;
+  stream: string;
+  /** Repairs incomplete data after a crash, before a cycle. */
+  resume(): Promise<void>;
+  /**
+   * Returns records that the extension waits for and that a complete list omitted, with their known start.
+   * @param isSeen includes unusable records
+   */
+  absent(isSeen: (recordId: string) => boolean): Promise<ReadonlyMap<string, readonly Instant[]>>;
+  /** Receives a cycle's results, of {@link Reading.learned}. Unseen records are not part of them. */
+  follow(learned: Learned): Promise<void>;
+}
+
+/** Work that waits for an unreachable host. */
+export interface HostOutages {
+  /** Runs work, and records which hosts answered. */
+  watch<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Returns the host that caused an error for all of its clients, or null. */
+  causeOf(error: MirrorError): string | null;
+  /** Records that work waits for a host. @returns the longest delay before the next attempt; null for the work's own delay */
+  wait(host: string, work: { tenant: string; target: string | null }, error: MirrorError): Promise<number | null>;
+  /** Returns whether a host answered the current work without any failure. */
+  hasAnswered(host: string): boolean;
+  /** Restarts work that waits for a host. */
+  end(host: string): Promise<void>;
+}
+
+/** One tenant, as the engine sees it: its source, targets, store and bounds. */
+export interface Engine<T extends EngineTarget = EngineTarget, R extends Reading = Reading> extends Store {
+  id: string;
+  source: Source<R>;
+  targets: ReadonlyMap<string, T>;
+  followers: readonly Extension<ReturnType<R['learned']>>[];
+  outages: HostOutages;
+  log: Logger;
+  spans: Spans;
+  clock: Clock;
+  /** Elapsed time by a monotonic clock, if known. */
+  elapsedBetween: ElapsedBetween;
+  /** Returns a time of this host by the clock of the store. */
+  sharedTime(at: Instant): Promise<Instant>;
+  /** 0 to below 1, for jitter. */
+  random: () => number;
+  /** Minimum time between the starts of two reads that prove a record gone. */
+  missedForMs: number;
+  /** Maximum age of a plan for writes: later, pending changes may be outdated. */
+  planLifeMs: number;
 }

@@ -9,6 +9,17 @@ import type { TimedLink } from './diff.ts';
 import type { GoneCounts, GuardInput } from './guard.ts';
 import type { ConfigurationInUse } from './replaced.ts';
 
+/** Code of a process with an older configuration, which must not write. */
+export const SUPERSEDED = 'configuration-superseded';
+
+/** Code of a state that was written under another identity key. */
+export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
+
+/** Returns the name of the lease under which one target is written. */
+export function laneLease(target: string): string {
+  return `lane-${target}`;
+}
+
 /** Exclusive right for a limited time. Protected writes check `token` in the same step. */
 export interface Lease {
   readonly name: string;
@@ -65,13 +76,25 @@ export interface ChangeTable {
   pending(target: string): Promise<Map<string, PendingChange>>;
   counts(target: string): Promise<{ pending: number; failing: number }>;
   /** Adds the changes of a run, and replaces older changes of these records. Fenced by the planner's lease. */
-  put(target: string, changes: readonly PlannedChange[], by: { now: Instant; lease: Lease; run?: string | null }): Promise<void>;
+  put(
+    target: string,
+    changes: readonly PlannedChange[],
+    by: { now: Instant; lease: Lease; run?: string | null },
+  ): Promise<void>;
   /** Removes changes that are not written any more. Erasures stay. Fenced by the planner's lease. */
   abandon(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
   /** Raises the next revisions above the revision of an object. Fenced by the lane's lease. */
   raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
   /** Empties the outbox of a target after its container was replaced. */
   clear(target: string): Promise<void>;
+  /**
+   * Makes parked and waiting changes due now, except for waits that the vendor requested.
+   * @param codes only changes whose last attempt failed with one of these codes
+   * @returns the number of changes
+   */
+  hurry(target: string, now: Instant, codes?: ReadonlySet<string>): Promise<number>;
+  /** Makes changes due now that a fast clock planned or sent at a future time. @param toleranceMs allowed difference */
+  takeBack(target: string, now: Instant, toleranceMs: number): Promise<void>;
 }
 
 /** Reason why a target is blocked, in words for every interface. */

@@ -95,3 +95,8 @@ export const NOTHING_PLANNED = {
 export function isDecided({ held, postponed, replaced, distrustsReading }: TargetPlan): boolean {
   return !replaced && !distrustsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
 }
+
+/** Returns the number of records that the outgoing data check kept unchanged, by code. */
+export function egressStopped(excluded: Readonly<Record<string, number>>): [code: string, count: number][] {
+  return Object.entries(excluded).filter(([code]) => code.startsWith('egress-'));
+}

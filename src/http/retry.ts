@@ -31,7 +31,7 @@ const NOT_HERE = new Set(['aborted', 'budget-exhausted', 'budget-paused']);
 
 /**
  * Runs work and retries temporary failures in place; the only implementation of such retries. Longer failures are thrown, and the job
- * retries later (`jobs/retry.ts`).
+ * retries later (`engine/retry.ts`).
  * @throws the error of the last attempt; an AbortError if the signal aborts before an attempt
  */
 export async function retried<Result>(

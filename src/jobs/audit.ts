@@ -2,18 +2,19 @@ import type { RemoteChanges } from '../connectors/connector.ts';
 import { windowOf } from '../domain/mapping-sources.ts';
 import { refusedThere } from '../domain/refusals.ts';
 import { type Audit, type AuditInput, audit } from '../engine/audit.ts';
+import { countDrift } from '../engine/drift.ts';
+import { findLinked, openContainer, recordFailure, recordHostRecovery, recordUnlocated } from '../engine/lane.ts';
+import { readState } from '../engine/open.ts';
 import { auditRules } from '../engine/policy.ts';
-import { inPieces } from '../http/in-pieces.ts';
+import type { Lease, StoredTarget } from '../engine/store.ts';
+import { laneLease } from '../engine/store.ts';
+import { inPieces } from '../event-loop/in-pieces.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import type { DriftCounts, DriftReport } from '../model/run-schemas.ts';
 import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
-import type { Lease } from '../engine/store.ts';
-import type { StoredTarget } from '../engine/store.ts';
-import { findLinked, laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { removeAll } from './late-writes.ts';
-import { countDrift, readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** Objects of one lookup, and most lookups of silent writes and of objects that were absent before. */
@@ -178,7 +179,7 @@ async function auditInLane(
     const hasNoFeed = record.cursor === null && record.readWholeAt !== null;
     // Detects a deleted calendar here, since a cycle without changes sends its target no request. A feed detects it too.
     if (!changesOnly || hasNoFeed) target.preparedContainer = null;
-    const container = await openCalendar(tenant, target, lane, signal);
+    const container = await openContainer(tenant, target, lane, signal);
     if (container === null) return await recordReplaced(tenant, target);
     if (changesOnly && hasNoFeed) return null;
     const guarded = AbortSignal.any([signal, lane.signal]);

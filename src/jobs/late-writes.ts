@@ -1,12 +1,12 @@
 import { windowOf } from '../domain/mapping-sources.ts';
 import { linkOf, namesOf } from '../engine/adopt.ts';
 import { asOtherWrite } from '../engine/audit.ts';
-import { inPieces } from '../http/in-pieces.ts';
+import type { Lease } from '../engine/store.ts';
+import { inPieces } from '../event-loop/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, RemoteItem } from '../model/operations.ts';
 import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { OutboxEntry } from '../state/formats.ts';
-import type { Lease } from '../engine/store.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** Maximum delay of an unanswered request in a proxy, a queue or a stalled server. Chosen by clinic-mirror. */

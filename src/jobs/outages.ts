@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { OUTAGE_CODES } from '../engine/lane.ts';
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { LedgerEntry } from '../model/reminders.ts';
@@ -10,15 +11,7 @@ import {
   PROBE_EVERY_MS,
   type WaitingWork,
 } from '../state/outages.ts';
-import type { Outbox } from '../state/outbox.ts';
-import type { TargetStore } from '../state/targets.ts';
 import type { ReminderAlarms } from './queues.ts';
-
-/** Stored error codes of failures that a host causes for all of its clients. */
-export const OUTAGE_CODES: ReadonlySet<string> = new Set([
-  ...['connection-failed', 'timeout', 'server-error', 'server-unavailable', 'unavailable'],
-  ...['token-endpoint-unavailable', 'batch-dependency', 'webhook-unavailable', 'smtp-busy'],
-]);
 
 /** Error of work that waits for a host; the texts may be unknown. */
 type Failure = Pick<MirrorError, 'code'> & Partial<Pick<MirrorError, 'texts'>>;
@@ -240,21 +233,4 @@ export async function wakeOther(
   const open = await reminders.ledger.open();
   const waiting = open.filter(({ channel, lastCode }) => channel === id && OUTAGE_CODES.has(lastCode ?? ''));
   await reminders.alarms.set(waiting.map((entry) => ({ id: entry.id, wakeAt: clock() + delayMs })));
-}
-
-/**
- * Ends a target's wait for an answering host.
- * @returns whether its lane must run
- */
-export async function endWait(
-  { targetStore, outbox, clock }: { targetStore: TargetStore; outbox: Outbox; clock: Clock },
-  target: string,
-  host: string,
-): Promise<boolean> {
-  const record = await targetStore.read(target);
-  // Meanwhile the target may wait for another reason.
-  if (record.outage !== host) return false;
-  await targetStore.write(target, { pausedUntil: null });
-  await outbox.hurry(target, clock(), OUTAGE_CODES);
-  return true;
 }

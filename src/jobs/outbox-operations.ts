@@ -1,12 +1,12 @@
 import { linkOf } from '../engine/adopt.ts';
 import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity, UNKNOWN_FIELD } from '../engine/identity.ts';
+import { nextTry, nextTryInTarget } from '../engine/retry.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { CalendarItem, Item } from '../model/items.ts';
 import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
-import { nextTry, nextTryInTarget } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Returns the operation that gives the target the outbox entry's content; null if the target already has the content. */

@@ -1,25 +1,26 @@
+import { reportRun } from '../domain/run-report.ts';
+import { findDueStreams, readStreams } from '../domain/streams.ts';
+import { commitCycle } from '../engine/commit.ts';
+import { planCycle } from '../engine/cycle.ts';
+import { endImpossibleWaits } from '../engine/lane.ts';
+import type { Lease } from '../engine/store.ts';
+import { SUPERSEDED } from '../engine/store.ts';
 import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
-import { PLAN_LEASE, STREAMS_LEASE, SUPERSEDED } from '../state/config-version.ts';
+import { PLAN_LEASE, STREAMS_LEASE } from '../state/config-version.ts';
 import { waitForLease } from '../state/leases.ts';
-import type { Lease } from '../engine/store.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
-import { type CycleCommitter, commitCycle, reportRun } from './commit.ts';
-import type { Cycle } from './cycle.ts';
-import { endImpossibleWaits } from './lanes.ts';
-import { type CyclePlanner, planCycle } from './plan-cycle.ts';
-import { findDueStreams, readStreams } from '../domain/streams.ts';
-import { activeTargets, type OpenTenant } from './tenant.ts';
+import { activeTargets, type OpenTenant, type TenantCycle } from './tenant.ts';
 
 /** How long a rejection prevents a new hold of the same records. */
 const REJECTION_MS = 7 * DAY_MS;
 
 /** Members of a tenant that a complete cycle uses. */
-type CycleRunner = CyclePlanner & CycleCommitter;
+type CycleRunner = OpenTenant;
 
 /**
  * Runs one cycle of a tenant: pull, compare, plan, guard, and add the changes to the outboxes. One cycle at a time per tenant.
@@ -68,7 +69,7 @@ export async function pullWhenFree(
  * Checks a plan before its commit.
  * @returns the reason to refuse the plan, or null
  */
-export type RefusalOf = (cycle: Cycle) => MirrorError | null;
+export type RefusalOf = (cycle: TenantCycle) => MirrorError | null;
 
 interface CycleOptions {
   progress: Progress;
@@ -120,7 +121,7 @@ async function runCycle(
   } catch (error) {
     if (signal.aborted) throw error;
     // Limits how long erased patients remain in memory: until the next cycle, even if the clinic stays unreadable.
-    tenant.memory.appointments.invalidate();
+    tenant.source.invalidate();
     const failure = asMirrorError(error);
     span.addFacts({ 'error.type': failure.code });
     if (failure.code === SUPERSEDED || failure === refusal) throw failure;
@@ -141,7 +142,7 @@ async function runCycle(
  * Logs a cycle with changes; each target logs its own writes.
  * @returns the logged numbers
  */
-function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): SpanFacts {
+function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: TenantCycle): SpanFacts {
   const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
   if (changes + held > 0) log.info({ run, changes, held }, 'cycle planned changes');

@@ -1,3 +1,7 @@
+import { approvedUnplanned, differsByHand } from '../engine/drift.ts';
+import { openContainer, recordFailure, recordIfRecovered, recordUnlocated } from '../engine/lane.ts';
+import type { Lease, StoredTarget } from '../engine/store.ts';
+import { laneLease } from '../engine/store.ts';
 import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
@@ -6,12 +10,8 @@ import { slices } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
-import type { Lease } from '../engine/store.ts';
-import type { StoredTarget } from '../engine/store.ts';
 import { recordAdditions, removeAdditions, withAdditions } from './additions.ts';
-import { laneLease, openCalendar, recordFailure, recordIfRecovered, recordUnlocated } from './lanes.ts';
 import { lookForLate, recordUnanswered } from './late-writes.ts';
-import { approvedUnplanned, differsByHand } from './open-states.ts';
 import {
   CONTACT_MISSING,
   contactOf,
@@ -156,7 +156,7 @@ async function drain(
   const written = { created: 0, updated: 0, deleted: 0, adopted: 0, failed: 0 };
   const met = new Set<string>();
   try {
-    const container = await openCalendar(tenant, target, lease, signals.abort);
+    const container = await openContainer(tenant, target, lease, signals.abort);
     if (container === null) return { doneCount: synced, idle: false, nextInMs: null };
     const first = await awaitFirstWrite(tenant, { target, container }, readBack, signals.abort);
     while (synced < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {

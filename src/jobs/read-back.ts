@@ -1,10 +1,10 @@
+import { findLinked } from '../engine/lane.ts';
+import type { StoredTarget } from '../engine/store.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { FinalOutcome, RemoteItem } from '../model/operations.ts';
-import type { StoredTarget } from '../engine/store.ts';
 import type { ReadBack } from '../model/state-schemas.ts';
-import { findLinked } from './lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** The first write to a target, which is read back before a second object is written. */

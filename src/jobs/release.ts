@@ -1,9 +1,10 @@
+import { SUPERSEDED } from '../engine/store.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { PLAN_LEASE, SUPERSEDED } from '../state/config-version.ts';
+import { PLAN_LEASE } from '../state/config-version.ts';
 import { READ_UNDER_FORMER_IDS, type RemovablePart } from '../state/keys.ts';
 import type { Leases } from '../state/leases.ts';
 import type { KeyHolders, RemovedStore } from '../state/removed.ts';

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Subscription, Subscriptions } from '../connectors/connector.ts';
+import { IMPOSSIBLE_WAIT_MS } from '../engine/lane.ts';
+import { targetBackoffMs } from '../engine/retry.ts';
+import type { Lease } from '../engine/store.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { Lease } from '../engine/store.ts';
 import {
   NO_SUBSCRIPTIONS,
   type StoredSubscription,
@@ -10,9 +12,7 @@ import {
   subscriptionSecretHash,
   type TargetSubscriptions,
 } from '../state/subscriptions.ts';
-import { IMPOSSIBLE_WAIT_MS } from './lanes.ts';
 import type { StopSignals } from './push.ts';
-import { targetBackoffMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Path of the receiver after the public URL; connector and subscription id follow. */

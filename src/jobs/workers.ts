@@ -1,11 +1,11 @@
 import { DelayedError, type Job, Worker } from 'bullmq';
+import { SUPERSEDED } from '../engine/store.ts';
 import { type Logger, type Spans, spanned } from '../log/logger.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, redisFaultOf } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { UNCHECKED } from '../settings/configuration.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
-import { SUPERSEDED } from '../state/config-version.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import type { Processes } from '../state/processes.ts';
 import { connectForWorkers, pauseFor, type RedisClient } from '../state/redis.ts';

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Lease } from '../engine/store.ts';
+import { laneLease, SUPERSEDED } from '../engine/store.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { slices } from '../model/pieces.ts';
@@ -6,7 +8,6 @@ import type { Clock, Instant } from '../model/time.ts';
 import { openNumber, openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { Leases } from './leases.ts';
-import type { Lease } from '../engine/store.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
 
@@ -18,14 +19,6 @@ export const PLAN_LEASE = 'plan';
 
 /** Lease name of the reader for CRM streams other than appointments. */
 export const STREAMS_LEASE = 'streams';
-
-/** Returns the lease name of a target's lane. */
-export function laneLease(target: string): string {
-  return `lane-${target}`;
-}
-
-/** Error code of a process with an older configuration than another process. */
-export const SUPERSEDED = 'configuration-superseded';
 
 /** Configuration of a process, compared with all processes of a tenant. */
 export interface ConfigVersion {
@@ -181,7 +174,7 @@ export function leasesUnder(configVersion: ConfigVersion, leases: Leases, onSupe
 function superseded(): MirrorError {
   return new MirrorError(message('newer-configuration'), {
     actor: 'settings',
-    code: 'configuration-superseded',
+    code: SUPERSEDED,
     retry: 'later',
     remedy: message('newer-configuration.remedy'),
   });

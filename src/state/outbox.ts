@@ -65,17 +65,6 @@ export interface Outbox extends ChangeTable {
   ): Promise<void>;
   /** Returns the given records whose objects were removed and not created again. */
   takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
-  /**
-   * Makes parked and waiting changes due now, except for waits that the vendor requested.
-   * @param codes only changes whose last attempt failed with one of these codes
-   * @returns the number of changes
-   */
-  hurry(target: string, now: Instant, codes?: ReadonlySet<string>): Promise<number>;
-  /**
-   * Makes changes due now that a fast clock planned or sent at a future time.
-   * @param toleranceMs allowed difference
-   */
-  takeBack(target: string, now: Instant, toleranceMs: number): Promise<void>;
   /** Returns the waiting change of a record, or null. */
   pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
   /** Returns the waiting changes of the given records. */

@@ -1,8 +1,8 @@
+import type { Lease } from '../engine/store.ts';
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
-import type { Lease } from '../engine/store.ts';
 import { type RedisClient, refusalOf } from './redis.ts';
 import { fencedScript, keyPagesLike, keysLike, sendAll } from './script.ts';
 import { type KeySizes, recordSizes } from './tenant-storage.ts';

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { IDENTITY_KEY_CHANGED } from '../engine/store.ts';
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError, STATE_WENT_BACK } from '../model/errors.ts';
@@ -68,9 +69,6 @@ export interface StateCounterParts {
   clock: Clock;
   log: Logger;
 }
-
-/** Error code for an identity key that did not create the state or an object. */
-export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
 
 /** Of several parts of the state, the least durable part decides. */
 const LEAST_FIRST: readonly Durability[] = ['late', 'unsupported', 'durable'];
@@ -320,7 +318,7 @@ function notDurable(): MirrorError {
 export function identityKeyChanged(): MirrorError {
   return new MirrorError(message('identity-key-changed'), {
     actor: 'settings',
-    code: 'identity-key-changed',
+    code: IDENTITY_KEY_CHANGED,
     retry: 'never',
     remedy: message('identity-key-changed.remedy'),
   });

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { Lease } from '../engine/store.ts';
 import { storable } from '../model/stored-limits.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import type { Lease } from '../engine/store.ts';
 import type { RedisClient } from './redis.ts';
 import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
 

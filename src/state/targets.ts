@@ -1,3 +1,4 @@
+import type { StoredTarget, TargetSummary, TargetTable } from '../engine/store.ts';
 import type { StreamName } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
 import { storable } from '../model/stored-limits.ts';
@@ -8,8 +9,18 @@ import { type RedisClient, refusalOf } from './redis.ts';
 import { compareAndSet, fencedScript, increase, pairsOf, redisScript, sendAll } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable } from './sealing.ts';
-import { fieldOf, type GoneReason, goneOnDays, goneSince, openTargetProofs, RECORD_LISTS, recordOf, type StoredFields, type TargetProofs, withGone } from './target-record.ts';
-import type { StoredTarget, TargetSummary, TargetTable } from '../engine/store.ts';
+import {
+  fieldOf,
+  type GoneReason,
+  goneOnDays,
+  goneSince,
+  openTargetProofs,
+  RECORD_LISTS,
+  recordOf,
+  type StoredFields,
+  type TargetProofs,
+  withGone,
+} from './target-record.ts';
 
 const scripts = {
   confirm: fencedScript<number>(import.meta.url, 'target-confirm'),

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { status } from '../../src/control/status.ts';
+import type { TargetFailure } from '../../src/engine/store.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import { type AlertMemory, type Digest, NOTHING_REPORTED } from '../../src/features/alerts/digest.ts';
 import { payloadOf, textOf } from '../../src/features/alerts/texts.ts';
@@ -14,7 +15,6 @@ import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
-import type { TargetFailure } from '../../src/engine/store.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle as runCycle } from '../jobs/cycle.ts';

@@ -7,7 +7,7 @@ import { explain } from '../../src/control/explain.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import { explanationDocument } from '../../src/documents/explain.ts';
-import { recordFailure } from '../../src/jobs/lanes.ts';
+import { recordFailure } from '../../src/engine/lane.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { explain } from '../../src/control/explain.ts';
+import type { StoredTarget } from '../../src/engine/store.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import type { Actor } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import type { StoredTarget } from '../../src/engine/store.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { resumeTargets, tryWhatWaits, waitsForPerson } from '../../src/control/resume.ts';
-import type { Actor } from '../../src/model/errors.ts';
 import type { StoredTarget } from '../../src/engine/store.ts';
+import type { Actor } from '../../src/model/errors.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 const failureOf = (actor: Actor, code = 'no', isAskedToWait?: boolean) => ({

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { resumeTargets } from '../../src/control/resume.ts';
 import { status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
-import { laneLease } from '../../src/jobs/lanes.ts';
+import { laneLease } from '../../src/engine/store.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';

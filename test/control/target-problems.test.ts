@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { TargetReason, TargetStatus } from '../../src/control/status-schemas.ts';
+import type { TargetFailure } from '../../src/engine/store.ts';
 import { type Actor, MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import type { TargetFailure } from '../../src/engine/store.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { loginOf, problems, targetOf } from './status-of.ts';
 

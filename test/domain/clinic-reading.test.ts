@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { appointmentOf, NOW } from './arbitraries.ts';
-import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic, type ModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { held, openCrmWorld, patientOf } from '../jobs/world.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from './arbitraries.ts';
 
 const redis = useRedis();
 const LONG_MS = 20 * MINUTE_MS;

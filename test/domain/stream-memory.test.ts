@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { createListSize, isBelievable } from '../../src/domain/stream-memory.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { appointmentOf, NOW } from './arbitraries.ts';
-import { useRedis } from '../support/redis.ts';
 import { cycle } from '../jobs/cycle.ts';
 import { type CrmWorld, held, openCrmWorld, patientOf } from '../jobs/world.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from './arbitraries.ts';
 
 const redis = useRedis();
 const mapping = {

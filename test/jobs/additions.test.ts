@@ -7,6 +7,7 @@ import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
+import { withSource } from '../support/with-source.ts';
 import { cycle, drain, NEVER, pull, targetOf, twoCycles } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
@@ -30,7 +31,7 @@ async function noted(more: { reschedule?: number; firstOf?: Partial<Appointment>
     >;
     return more.reschedule === undefined
       ? tenant
-      : { ...tenant, configuration: { ...tenant.configuration, reminders } };
+      : withSource({ ...tenant, configuration: { ...tenant.configuration, reminders } });
   };
   const tenant = open();
   const book = (id: string, changes: Parameters<typeof appointmentOf>[1] = {}) =>

@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { laneLease } from '../../src/engine/store.ts';
 import { asksForPlan } from '../../src/jobs/audit.ts';
 import { checkTarget } from '../../src/jobs/check-target.ts';
 import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { laneLease } from '../../src/jobs/lanes.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';

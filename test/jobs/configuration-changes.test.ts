@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
+import type { Lease } from '../../src/engine/store.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import type { Lease } from '../../src/engine/store.ts';
 import { appointmentOf, asOfFirstVersion, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { drain, NEVER, pull, targetOf } from './cycle.ts';

@@ -1,10 +1,12 @@
+import type { ClinicSource } from '../../src/domain/clinic-requests.ts';
+import { openForm } from '../../src/domain/open-crm.ts';
+import { emptyStreamMemory } from '../../src/domain/stream-memory.ts';
+import { traitsOf } from '../../src/domain/target-traits.ts';
 import { createTargetIdentity, FingerprintMemory } from '../../src/engine/identity.ts';
 import { reminderFollower } from '../../src/features/reminders/plan.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
-import { openForm } from '../../src/domain/open-crm.ts';
 import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
-import { emptyStreamMemory } from '../../src/domain/stream-memory.ts';
-import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
+import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, noSpans, silentLogger } from '../../src/log/logger.ts';
 import { CacheBudget } from '../../src/model/cache.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
@@ -30,6 +32,7 @@ import { createTargetStore } from '../../src/state/targets.ts';
 import { createTenantStorage } from '../../src/state/tenant-storage.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
 import { NOTHING_MORE } from '../domain/arbitraries.ts';
+import { withSource } from '../support/with-source.ts';
 import type { ModelTarget } from './model-target.ts';
 
 /** Each cycle fetches everything, however long a test takes. */
@@ -121,7 +124,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
   const generation = createConfigVersion({ redis, tenant: id, hash, targets: targets.map(({ id }) => id), clock });
   const configuration = tenantConfiguration(id, choice, targets);
-  const tenant: OpenTenant = {
+  const tenant: OpenTenant = withSource({
     id,
     configuration,
     clinic,
@@ -169,13 +172,13 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     clock,
     sharedTime: async (at) => at,
     random: () => 0.5,
-  };
+  });
   return choice.reminders == null ? tenant : withReminders(tenant, choice.reminders);
 }
 
 /** The same tenant with reminders, planned with each cycle. */
 export function withReminders(tenant: OpenTenant, reminders: OpenReminders): OpenTenant {
-  return {
+  return withSource({
     ...tenant,
     reminders,
     followers: [
@@ -185,7 +188,7 @@ export function withReminders(tenant: OpenTenant, reminders: OpenReminders): Ope
         readPatient: (id, signal) => tenant.clinic.readPatient(id, signal),
       }),
     ],
-  };
+  });
 }
 
 /** A target as `openTenant` opens it. */
@@ -193,6 +196,7 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
   const given = configuration as TargetConfiguration;
   const { stream, form, crm } = openForm(given, 'Europe/Rome', () => []);
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
+  const fingerprints = new FingerprintMemory();
   return {
     id,
     stream,
@@ -201,7 +205,8 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
     identity,
     supports: model.supports,
     connector: model.open(identity.ownerTag),
-    fingerprints: new FingerprintMemory(),
+    fingerprints,
+    ...traitsOf({ configuration: given, crm, identity, fingerprints, connectionKind: 'model' }),
     preparedContainer: null,
     idleTarget: null,
   };

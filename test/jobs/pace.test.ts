@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isNext48hDue, paceOf } from '../../src/jobs/next-48h.ts';
+import { isNext48hDue, paceOf } from '../../src/domain/pace.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { FIRST_PACE, type Pace } from '../../src/state/runs.ts';
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { status } from '../../src/control/status.ts';
+import { openContainer } from '../../src/engine/lane.ts';
 import { acceptLoss } from '../../src/features/backup/backups.ts';
 import { decideHold, listHolds } from '../../src/features/holds/holds.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
-import { openCalendar } from '../../src/jobs/lanes.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
@@ -290,7 +290,7 @@ describe('a record of a target that is not proved, while its links survived', ()
       ...{ code: 'calendar-not-found', actor: 'settings' },
       remedy: expect.stringContaining('tenant file'),
     });
-    await expect(openCalendar(tenant, targetOf(tenant), {} as never, NEVER)).rejects.toMatchObject({
+    await expect(openContainer(tenant, targetOf(tenant), {} as never, NEVER)).rejects.toMatchObject({
       code: 'calendar-not-found',
     });
     expect(world.model.calls.prepare).toBe(before);

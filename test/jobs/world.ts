@@ -1,8 +1,9 @@
 import type { Connector } from '../../src/connectors/connector.ts';
 import { targetStatus } from '../../src/control/status.ts';
 import { project } from '../../src/domain/project.ts';
+import { endWait } from '../../src/engine/lane.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
-import { endWait, type Outages } from '../../src/jobs/outages.ts';
+import type { Outages } from '../../src/jobs/outages.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';

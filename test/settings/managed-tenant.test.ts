@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { inPieces } from '../../src/http/in-pieces.ts';
+import { inPieces } from '../../src/event-loop/in-pieces.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';

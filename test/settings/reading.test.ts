@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inPieces } from '../../src/http/in-pieces.ts';
+import { inPieces } from '../../src/event-loop/in-pieces.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';

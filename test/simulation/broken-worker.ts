@@ -2,6 +2,7 @@ import { runWorker } from '../../bench/reminders/worker.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { withReminders } from '../jobs/open-tenant.ts';
+import { withSource } from '../support/with-source.ts';
 
 /** A worker with three faults, for the judge to find. */
 runWorker((tenant) => withoutSecondLook(withoutNight(withoutLedger(tenant))));
@@ -10,7 +11,7 @@ runWorker((tenant) => withoutSecondLook(withoutNight(withoutLedger(tenant))));
 function withoutSecondLook(tenant: OpenTenant): OpenTenant {
   const { clinic } = tenant;
   const listed = new Map<string, Appointment>();
-  return {
+  return withSource({
     ...tenant,
     clinic: {
       ...clinic,
@@ -24,7 +25,7 @@ function withoutSecondLook(tenant: OpenTenant): OpenTenant {
         return known === undefined ? clinic.readAppointment(id, signal) : { found: known };
       },
     },
-  };
+  });
 }
 
 /** Knows no quiet hours. */

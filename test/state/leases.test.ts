@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { createLeases } from '../../src/state/leases.ts';
 import type { Lease } from '../../src/engine/store.ts';
+import { createLeases } from '../../src/state/leases.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

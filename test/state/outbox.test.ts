@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Lease } from '../../src/engine/store.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Link } from '../../src/model/operations.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
@@ -8,7 +9,6 @@ import type { OutboxEntry, OutboxSettlement } from '../../src/state/formats.ts';
 import { createJournal } from '../../src/state/journal.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import type { Lease } from '../../src/engine/store.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';

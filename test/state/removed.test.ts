@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Lease } from '../../src/engine/store.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import type { Lease } from '../../src/engine/store.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
 import { createTenantStorage, KeySizes } from '../../src/state/tenant-storage.ts';
 import { NOW } from '../domain/arbitraries.ts';

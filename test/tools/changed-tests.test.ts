@@ -20,15 +20,15 @@ function project(imports: Record<string, readonly string[]>, texts: Record<strin
 const SMALL = project(
   {
     'src/engine/guard.ts': [],
-    'src/jobs/cycle.ts': ['src/engine/guard.ts'],
+    'src/engine/memo.ts': ['src/engine/guard.ts'],
     'src/connectors/caldav/writing.ts': [],
     'src/connectors/caldav/index.ts': ['src/connectors/caldav/writing.ts'],
     'src/connectors/registry.ts': ['src/connectors/caldav/index.ts'],
-    'src/composition/daemon.ts': ['src/connectors/registry.ts', 'src/jobs/cycle.ts'],
+    'src/composition/daemon.ts': ['src/connectors/registry.ts', 'src/engine/memo.ts'],
     'test/e2e/support/world.ts': ['src/composition/daemon.ts'],
     'test/contract/caldav-target.ts': ['src/connectors/caldav/index.ts'],
     'test/engine/guard.test.ts': ['src/engine/guard.ts'],
-    'test/jobs/cycle.test.ts': ['src/jobs/cycle.ts'],
+    'test/engine/memo.test.ts': ['src/engine/memo.ts'],
     'test/connectors/caldav/writing.test.ts': ['src/connectors/caldav/writing.ts'],
     'test/contract/caldav.test.ts': ['test/contract/caldav-target.ts'],
     'test/composition/daemon.test.ts': ['src/composition/daemon.ts'],
@@ -39,7 +39,7 @@ const SMALL = project(
   {
     'test/e2e/guard.test.ts': '// Tier: quick. A journey.\n',
     'test/docs.test.ts': '// Tier: quick, at each change. Reads documents.\n',
-    'src/jobs/cycle.ts': "load('cycle.lua')",
+    'src/engine/memo.ts': "load('cycle.lua')",
   },
 );
 
@@ -55,7 +55,7 @@ describe('after a change', () => {
   test('of a rule, each quick test that reaches the rule runs, and no full test behind another module', () => {
     expect(testsOfChange(['src/engine/guard.ts'], SMALL)).toEqual([
       'test/engine/guard.test.ts',
-      'test/jobs/cycle.test.ts',
+      'test/engine/memo.test.ts',
       'test/composition/daemon.test.ts',
       'test/e2e/guard.test.ts',
       'test/docs.test.ts',
@@ -74,7 +74,7 @@ describe('after a change', () => {
   });
 
   test('of a script, the tests of the file that loads the script run', () => {
-    expect(testsOfChange(['src/jobs/scripts/cycle.lua'], SMALL)).toContain('test/jobs/cycle.test.ts');
+    expect(testsOfChange(['src/jobs/scripts/cycle.lua'], SMALL)).toContain('test/engine/memo.test.ts');
   });
 
   test('of a document, only files that read every document run', () => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { inPieces } from '../../event-loop/in-pieces.ts';
 import { nextLink } from '../../http/answer.ts';
-import { inPieces } from '../../http/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import type { PartialReason } from '../../model/snapshots.ts';

@@ -1,5 +1,5 @@
+import { inPieces } from '../../event-loop/in-pieces.ts';
 import type { HttpResponse } from '../../http/client.ts';
-import { inPieces } from '../../http/in-pieces.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { MOST_VALUES } from '../../model/json.ts';

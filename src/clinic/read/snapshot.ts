@@ -1,4 +1,4 @@
-import { inPieces } from '../../http/in-pieces.ts';
+import { inPieces } from '../../event-loop/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';

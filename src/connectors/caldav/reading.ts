@@ -1,4 +1,4 @@
-import { inPieces, pause } from '../../http/in-pieces.ts';
+import { inPieces, pause } from '../../event-loop/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';

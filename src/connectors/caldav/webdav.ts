@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
+import { pause } from '../../event-loop/in-pieces.ts';
 import type { HttpResponse } from '../../http/client.ts';
-import { pause } from '../../http/in-pieces.ts';
 import { answerTooLarge } from '../../http/transport.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
+import { inPieces } from '../../event-loop/in-pieces.ts';
 import { isHtml, joinedBody } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
-import { inPieces } from '../../http/in-pieces.ts';
 import { retryAfterMs, serverNow } from '../../http/retry.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { afterSpace, MOST_VALUES, OPENING } from '../../model/json.ts';

@@ -1,6 +1,8 @@
 import { HIGHEST_ID_ATTEMPT } from '../../engine/identity.ts';
+import { openContainer, recordFailure } from '../../engine/lane.ts';
+import type { Lease } from '../../engine/store.ts';
+import { laneLease } from '../../engine/store.ts';
 import type { TargetAuditor } from '../../jobs/audit.ts';
-import { laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
@@ -12,7 +14,6 @@ import type { PlannedChange } from '../../model/plan.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
 import { targetWork, waitForLease } from '../../state/leases.ts';
-import type { Lease } from '../../engine/store.ts';
 import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
 
 /** Largest number of names per lookup. */
@@ -124,9 +125,9 @@ async function searchTarget(
     const waitReport = { what: targetWork(target.id), report: progress };
     lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     const inLane = AbortSignal.any([signal, lane.signal]);
-    let opened = await openCalendar(tenant, target, lane, inLane);
+    let opened = await openContainer(tenant, target, lane, inLane);
     // Finds the calendar again by its managed events.
-    if (opened === null && container === null) opened = await openCalendar(tenant, target, lane, inLane);
+    if (opened === null && container === null) opened = await openContainer(tenant, target, lane, inLane);
     if (opened === null) return void records.warnings.add('target-not-searched');
     const found = await lookFor(tenant, { target, container: opened }, records, inLane);
     await tenant.links.writeAll(target.id, found, lane);

@@ -5,8 +5,8 @@ import { type EventDecisionSource, eventDecision, heldObjects, NO_DIRECTORY } fr
 import { fieldTeller } from '../../domain/field-changes.ts';
 import { windowOf } from '../../domain/mapping-sources.ts';
 import type { Directory } from '../../domain/project.ts';
+import { readForDisplay } from '../../domain/read-clinic.ts';
 import type { GoneCounts } from '../../engine/guard.ts';
-import { readForDisplay } from '../../domain/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import type { ApprovalRequest } from '../../model/acts.ts';
 import { asMirrorError } from '../../model/errors.ts';
@@ -74,7 +74,7 @@ type HoldContent = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
 /** Members of a tenant that the records of a hold are shown from. */
 interface HeldItemSource
   extends EventDecisionSource,
-    Pick<OpenTenant, 'clinic' | 'links' | 'reminders' | 'targetStore'> {}
+    Pick<OpenTenant, 'clinic' | 'followers' | 'links' | 'reminders' | 'targetStore'> {}
 
 /** @throws MirrorError `settings`, code `no-such-hold` if the target or the reminders are no longer configured */
 async function holdContentOf(
@@ -161,7 +161,7 @@ interface Listed {
 const NOTHING_LISTED: Listed = { appointments: new Map(), directory: NO_DIRECTORY, unread: null };
 
 async function listed(
-  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'reminders'>,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'followers'>,
   target: OpenTarget,
   window: TimeWindow,
   signal: AbortSignal,

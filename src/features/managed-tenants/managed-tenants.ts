@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
-import { inPieces } from '../../http/in-pieces.ts';
+import { inPieces } from '../../event-loop/in-pieces.ts';
 import { message, type Text, withRemedy } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import type { Page } from '../../model/schemas.ts';

@@ -2,15 +2,17 @@ import type { ContactStamp, ExistingContact } from '../../connectors/connector.t
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
 import { comparedProperties, digestOf, patientAsPerson } from '../../domain/matching.ts';
-import { laneLease, openCalendar } from '../../jobs/lanes.ts';
-import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
+import { planCycle } from '../../engine/cycle.ts';
+import { openContainer } from '../../engine/lane.ts';
+import type { Lease } from '../../engine/store.ts';
+import { laneLease } from '../../engine/store.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
 import { targetWork, waitForLease } from '../../state/leases.ts';
-import type { Lease } from '../../engine/store.ts';
 import { type ApprovedPair, fromMatchFile } from './file.ts';
 import { matchableTarget } from './propose.ts';
 import type { MatchResult } from './schemas.ts';
@@ -32,7 +34,7 @@ const AT_ONCE = 100;
 
 /** Parameters of the work on a file, while planner and lane are locked. */
 interface Work extends MatchableTarget {
-  tenant: CyclePlanner;
+  tenant: OpenTenant;
   pairs: readonly ApprovedPair[];
   plan: Lease;
   lane: Lease;
@@ -160,7 +162,7 @@ async function adopt(matchWork: Work, unmatched: ReadonlyMap<string, Patient>) {
 async function prepare(matchWork: Work, approved: readonly ApprovedPair[]): Promise<Set<string>> {
   const { tenant, target, lane, signal } = matchWork;
   const { connector, identity } = target;
-  await openCalendar(tenant, target, lane, signal);
+  await openContainer(tenant, target, lane, signal);
   const { container } = await tenant.targetStore.read(target.id);
   const recordOf = new Map(approved.map(({ recordId }) => [identity.key(recordId, 0), recordId]));
   const taken = new Set<string>();

@@ -1,12 +1,12 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { asMatchable, compareWithFree } from '../../control/matching.ts';
 import { pagesOf } from '../../control/target-objects.ts';
+import type { ClinicReading } from '../../domain/clinic-reading.ts';
 import { patientSource } from '../../domain/mapping-sources.ts';
 import type { Trait } from '../../domain/matching.ts';
-import { inPieces } from '../../http/in-pieces.ts';
+import { planCycle } from '../../engine/cycle.ts';
+import { inPieces } from '../../event-loop/in-pieces.ts';
 import { remoteIdOf } from '../../jobs/audit.ts';
-import type { ClinicReading } from '../../domain/clinic-reading.ts';
-import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -37,29 +37,29 @@ export async function tenantDuplicates(
     (target) => (wanted === undefined || target.id === wanted) && target.stream === 'patients' && target.crm !== null,
   );
   if (asked.length === 0) throw noSuchTarget();
-  const { clinicReading } = await planCycle(tenant, { lease: null, progress }, signal);
+  const { reading } = await planCycle(tenant, { lease: null, progress }, signal);
   const targets: DuplicatesView['targets'] = [];
   for (const target of asked) {
     progress('reading the contacts');
-    const duplicates = await duplicatesOf(tenant, target, clinicReading, signal);
+    const duplicates = await duplicatesOf(tenant, target, reading, signal);
     targets.push({ target: target.id, connector: target.configuration.connector, duplicates });
   }
-  return { tenant: id, asOf: await tenant.sharedTime(clinicReading.startedAt), targets };
+  return { tenant: id, asOf: await tenant.sharedTime(reading.startedAt), targets };
 }
 
 async function duplicatesOf(
   tenant: Pick<OpenTenant, 'links' | 'targetStore'>,
   target: OpenTarget,
-  clinicReading: ClinicReading,
+  reading: ClinicReading,
   signal: AbortSignal,
 ): Promise<Duplicate[]> {
   const { container } = await tenant.targetStore.read(target.id);
   const links = await tenant.links.read(target.id);
-  const patients = clinicReading.streams.patients?.snapshot.records;
+  const patients = reading.streams.patients?.snapshot.records;
   if (container === null || patients === undefined) return [];
   const written = new Map([...patients].filter(([recordId]) => links.has(recordId)));
   const found = [
-    ...(await lacking(target, { links, patients: written }, clinicReading, signal)),
+    ...(await lacking(target, { links, patients: written }, reading, signal)),
     ...(await copied(target, container, links, signal)),
     ...(await alike(target, written, signal)),
   ];
@@ -82,7 +82,7 @@ async function duplicatesOf(
 async function lacking(
   target: OpenTarget,
   { links, patients }: { links: ReadonlyMap<string, Link>; patients: ReadonlyMap<string, Patient> },
-  clinicReading: ClinicReading,
+  reading: ClinicReading,
   signal: AbortSignal,
 ): Promise<Found[]> {
   const { crm, connector, identity } = target;
@@ -90,7 +90,7 @@ async function lacking(
   const otherwise = [...patients.values()].filter(({ id }) => links.get(id)?.storedFingerprint !== undefined);
   const recordOf = new Map<string, string>();
   const wanted = new Map<string, Item>();
-  const sourceOf = patientSource(target, clinicReading);
+  const sourceOf = patientSource(target, reading);
   const mapping = eachInPieces(otherwise, (patient) => {
     const key = identity.key(patient.id, links.get(patient.id)?.idAttempt ?? 0);
     recordOf.set(key, patient.id);

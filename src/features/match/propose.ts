@@ -1,6 +1,6 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from '../../control/matching.ts';
-import { planCycle } from '../../jobs/plan-cycle.ts';
+import { planCycle } from '../../engine/cycle.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -40,7 +40,7 @@ export async function proposeMatches(
   return {
     view: {
       ...names,
-      asOf: await tenant.sharedTime(cycle.clinicReading.startedAt),
+      asOf: await tenant.sharedTime(cycle.reading.startedAt),
       ...found,
       pairs: rows.length,
       ambiguous,

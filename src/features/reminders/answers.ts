@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Installation } from '../../control/installation.ts';
-import type { ClinicSource, OpenTenant } from '../../jobs/tenant.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { Answer, LedgerEntry } from '../../model/reminders.ts';

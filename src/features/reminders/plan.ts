@@ -1,5 +1,6 @@
-import { roomForEntries, TENANT_TOO_LARGE } from '../../jobs/storage-limit.ts';
-import type { CycleFollower, Learned, OpenTenant, ReadingScope } from '../../jobs/tenant.ts';
+import type { CycleFollower, Learned, ReadingScope } from '../../domain/followers.ts';
+import { roomForEntries, TENANT_TOO_LARGE } from '../../engine/storage-limit.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
@@ -34,6 +35,7 @@ export function reminderFollower(tenant: ReminderPlanning): CycleFollower {
   const { reminders } = tenant;
   return {
     name: REMINDERS,
+    stream: 'appointments',
     namedIds: new Map([...reminders.rules.rules].map(([id, rule]) => [`reminders/${id}`, rule])),
     readingScope: (now) => readingScope(reminders, now),
     resume: () => resumeReminders(tenant),

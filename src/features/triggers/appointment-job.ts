@@ -1,7 +1,7 @@
 import { belongsOnList } from '../../domain/absence.ts';
 import { tombstonesIn } from '../../domain/mapping-sources.ts';
-import { inPieces } from '../../http/in-pieces.ts';
-import { confirmAbsence } from '../../jobs/absence.ts';
+import { confirmAbsence } from '../../engine/confirm.ts';
+import { inPieces } from '../../event-loop/in-pieces.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { Appointment } from '../../model/records.ts';

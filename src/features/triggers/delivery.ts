@@ -1,12 +1,12 @@
+import { nextTry, targetBackoffMs } from '../../engine/retry.ts';
+import type { Lease } from '../../engine/store.ts';
 import { isTooLarge, postSigned, type WebhookAnswer } from '../../http/signed-webhook.ts';
-import { nextTry, targetBackoffMs } from '../../jobs/retry.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { TriggerDrop, WaitingTrigger } from '../../model/triggers.ts';
 import type { TriggerEndpoint } from '../../settings/tenant-schema.ts';
-import type { Lease } from '../../engine/store.ts';
 import type { Subject } from './events.ts';
 import { messageOf } from './events.ts';
 import { readSubject } from './lists.ts';

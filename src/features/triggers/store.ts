@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Lease } from '../../engine/store.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Instant } from '../../model/time.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
 } from '../../model/triggers.ts';
 import { closingIn, codeIn, DAMAGED, openNumber, openPlain } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
-import type { Lease } from '../../engine/store.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type FencedScript, fencedScript, scoresOf } from '../../state/script.ts';
 import { openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';

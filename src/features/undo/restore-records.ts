@@ -1,11 +1,12 @@
 import type { Confirmations } from '../../domain/absence.ts';
+import { type ClinicReading, confirmationsOf } from '../../domain/clinic-reading.ts';
+import { readingOf } from '../../domain/clinic-source.ts';
 import { agrees } from '../../domain/crm-rules.ts';
 import { snapshotOf, windowOf } from '../../domain/mapping-sources.ts';
+import { readClinic } from '../../domain/read-clinic.ts';
+import { readAllStreams } from '../../domain/streams.ts';
 import type { Confirmation } from '../../engine/absence.ts';
-import type { Questioner } from '../../jobs/absence.ts';
-import { confirmAll } from '../../jobs/absence.ts';
-import { type ClinicReader, type ClinicReading, readClinic } from '../../domain/clinic-reading.ts';
-import { readAllStreams, type StreamReader } from '../../domain/streams.ts';
+import { confirmAll } from '../../engine/confirm.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
@@ -47,7 +48,7 @@ export async function entriesOfRun(
 
 /** Queries the clinic about every change of a run. Writes nothing. */
 export async function lookAtRun(
-  tenant: ClinicReader & StreamReader & Questioner & Pick<OpenTenant, 'targets' | 'targetStore'>,
+  tenant: OpenTenant,
   entries: readonly JournalEntry[],
   progress: Progress,
   signal: AbortSignal,
@@ -64,9 +65,10 @@ export async function lookAtRun(
   const extraScopes = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
   const followed = [...targets.values()];
   const streams = await readAllStreams(tenant, followed, progress, signal);
-  const clinicReading = await readClinic(tenant, followed, { extraScopes, streams }, signal);
+  const answers = await readClinic(tenant, followed, { extraScopes, streams }, signal);
+  const reading = readingOf(tenant, followed, answers);
   const isListed = (target: OpenTarget, recordId: string) =>
-    snapshotOf(clinicReading, target)?.records.has(recordId) === true;
+    snapshotOf(reading, target)?.records.has(recordId) === true;
   const missing = new Map(
     [...targets].map(([id, target]) => [
       id,
@@ -76,9 +78,11 @@ export async function lookAtRun(
     ]),
   );
   // These records may be missing in complete lists, so their absence does not make the lists incomplete.
-  const confirmations = await confirmAll(tenant, clinicReading, { missing, startsBefore: () => [] }, signal);
+  const streamOf = (id: string) => targets.get(id)?.stream ?? '';
+  const absences = { missing, streamOf, startsBefore: () => [] };
+  const confirmations = confirmationsOf(await confirmAll(tenant, reading, absences, signal));
   return entries.map((entry) =>
-    recoverable(entry, recoveryOf(entry, targets.get(entry.target), clinicReading, confirmations)),
+    recoverable(entry, recoveryOf(entry, targets.get(entry.target), reading, confirmations)),
   );
 }
 
@@ -89,13 +93,13 @@ function recoverable({ target, recordId, effect }: JournalEntry, recovery: Recov
 function recoveryOf(
   { recordId, effect }: JournalEntry,
   target: OpenTarget | undefined,
-  clinicReading: ClinicReading,
+  reading: ClinicReading,
   confirmations: Confirmations,
 ): Recovery {
   if (target === undefined) return 'no-target';
   if (effect === 'updated' && target.configuration.policy === 'create-only') return 'policy';
-  if (target.stream !== 'appointments') return recoveryInList(recordId, target, clinicReading, confirmations);
-  const { snapshot, startedAt } = clinicReading;
+  if (target.stream !== 'appointments') return recoveryInList(recordId, target, reading, confirmations);
+  const { snapshot, startedAt } = reading;
   const { found: alone } = confirmations.appointments;
   const found = withVisits(snapshot).records.get(recordId) ?? alone.find(({ id }) => id === recordId);
   if (found === undefined) return missingBecause(recordId, snapshot, confirmations.appointments);
@@ -107,14 +111,14 @@ function recoveryOf(
 function recoveryInList(
   recordId: string,
   target: OpenTarget,
-  clinicReading: ClinicReading,
+  reading: ClinicReading,
   confirmations: Confirmations,
 ): Recovery {
-  const snapshot = snapshotOf(clinicReading, target);
+  const snapshot = snapshotOf(reading, target);
   const confirmation: Confirmation<{ id: string }> = confirmations[target.stream];
   if (target.stream === 'patients') {
     const alone = confirmations.patients.found.find(({ id }) => id === recordId);
-    const patient = clinicReading.streams.patients?.snapshot.records.get(recordId) ?? alone;
+    const patient = reading.streams.patients?.snapshot.records.get(recordId) ?? alone;
     if (patient !== undefined && !agrees(target, patient)) return 'no-consent';
   }
   if (snapshot?.records.has(recordId) === true || confirmation.found.some(({ id }) => id === recordId)) {

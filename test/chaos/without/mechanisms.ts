@@ -96,7 +96,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     prevents: ['unjustifiedDeletes'],
     rewrites: [
       {
-        module: 'jobs/absence.ts',
+        module: 'engine/confirm.ts',
         find: '(isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);',
         replace: 'confirmation.vanished.add(id);',
       },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextTry, targetBackoffMs } from '../../src/jobs/retry.ts';
+import { nextTry, targetBackoffMs } from '../../src/engine/retry.ts';
 import { MirrorError, type MirrorErrorOptions } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 

@@ -1,64 +1,56 @@
-import type { Confirmations } from '../domain/absence.ts';
-import type { AgendaIndex } from '../domain/agenda-index.ts';
-import { egressStopped } from '../domain/egress.ts';
-import { windowOf } from '../domain/mapping-sources.ts';
-import type { TargetPlan } from '../domain/plan-targets.ts';
-import type { PushedState } from '../engine/diff.ts';
-import { idleUntil } from '../engine/idle-target.ts';
-import { NOTHING_PLANNED } from '../engine/target-plan.ts';
 import type { Hold } from '../model/plan.ts';
 import type { SkippedTarget } from '../model/plan-view.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
 import type { Uncertainty } from '../model/state-schemas.ts';
 import type { Instant } from '../model/time.ts';
-import type { Lease } from '../engine/store.ts';
-import type { TargetSummary } from '../engine/store.ts';
-import type { ClinicReading } from '../domain/clinic-reading.ts';
+import type { PushedState } from './diff.ts';
+import { idleUntil } from './idle-target.ts';
+import type { Confirmations, Engine, EngineTarget, Reading } from './ports.ts';
 import { TENANT_TOO_LARGE } from './storage-limit.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { Lease, TargetSummary } from './store.ts';
+import { egressStopped, NOTHING_PLANNED, type TargetPlan } from './target-plan.ts';
 
 /** Data of a cycle before it opens the targets' states. */
-export interface LoadContext {
-  clinicReading: ClinicReading;
-  byAgenda: AgendaIndex;
+export interface LoadContext<R extends Reading = Reading> {
+  reading: R;
   /** Last time at which the state went back in time. */
   wentBackAt: Instant | null;
-  /** Unreadable or unknown data, by target and by reminder rule. */
+  /** Unreadable or unknown data, by target and by part of an extension. */
   gaps: ReadonlyMap<string, readonly TargetGap[]>;
   summaries: ReadonlyMap<string, TargetSummary>;
   holds: readonly Hold[];
-  /** Version of the list of erased patients. */
+  /** Version of the list of erased persons. */
   forgotten: string;
 }
 
 /** Data and plans of a cycle, before or after the commit. */
-export interface Cycle {
-  clinicReading: ClinicReading;
+export interface Cycle<T extends EngineTarget = EngineTarget, R extends Reading = Reading> {
+  reading: R;
   confirmations: Confirmations;
-  plans: TargetPlan[];
+  plans: TargetPlan<T>[];
   /** Absent records of each target. */
   missing: ReadonlyMap<string, readonly string[]>;
   /** Targets without a new plan, because their input is unchanged; `plans` contains their plans. */
-  doneTargets: readonly OpenTarget[];
+  doneTargets: readonly T[];
   /** Data loaded before the targets' states. */
-  loadContext: LoadContext;
+  loadContext: LoadContext<R>;
   skippedTargets: readonly SkippedTarget[];
-  /** Why the list of erased patients may be incomplete, or null. */
+  /** Why the list of erased persons may be incomplete, or null. */
   uncertainty: Uncertainty | null;
-  /** Whether no calendar record is absent, held or uncertain. */
+  /** Whether a part of a reading suffices for the next cycles: no record is absent, held or uncertain. */
   isPlain: boolean;
 }
 
 /**
- * Returns targets whose last plan had no changes and whose input is unchanged: appointments, links, erased patients and catalogue. No
+ * Returns targets whose last plan had no changes and whose input is unchanged: records, links and erased persons. No
  * change is pending, held or pinned, and no record entered or left the window.
  */
-export async function plannedBefore(
-  { journal }: Pick<OpenTenant, 'journal'>,
-  targets: readonly OpenTarget[],
+export async function plannedBefore<T extends EngineTarget>(
+  { journal }: Pick<Engine, 'journal'>,
+  targets: readonly T[],
   loadContext: LoadContext,
-): Promise<Map<OpenTarget, TargetPlan>> {
-  const now = loadContext.clinicReading.startedAt;
+): Promise<Map<T, TargetPlan<T>>> {
+  const now = loadContext.reading.startedAt;
   const candidates = targets.filter((target) => {
     const { idleTarget } = target;
     const isInTime = idleTarget !== null && idleTarget.fromAt <= now && now < idleTarget.untilAt;
@@ -76,29 +68,21 @@ export async function plannedBefore(
  * @param state state used in the comparison; null if the plan used more than lists and state
  */
 export function remember(
-  target: OpenTarget,
+  target: EngineTarget,
   plan: TargetPlan,
   state: PushedState | null,
   loadContext: LoadContext,
 ): void {
   target.idleTarget = null;
-  if (state === null || target.crm !== null || !isAtRest(target, loadContext) || hasWork(plan)) return;
-  const { clinicReading, byAgenda } = loadContext;
-  const { agendas } = target.configuration;
-  const own = new Map([...byAgenda.of(agendas)].map(({ id, time }) => [id, time]));
-  const window = windowOf(target, clinicReading.startedAt);
-  const untilAt = idleUntil({ own, state, window, now: clinicReading.startedAt });
+  if (state === null || !isAtRest(target, loadContext) || hasWork(plan)) return;
+  const { reading } = loadContext;
+  const { startedAt } = reading;
+  const untilAt = idleUntil({ own: reading.spansOf(target), state, window: reading.windowOf(target), now: startedAt });
   if (untilAt === null) return;
-  const { agenda: _, ...omitted } = plan.omitted;
+  const passedOver = Object.keys(reading.passedOver(target));
+  const omitted = Object.fromEntries(Object.entries(plan.omitted).filter(([code]) => !passedOver.includes(code)));
   const { unchanged, linkCount: links } = plan;
-  target.idleTarget = {
-    by: nameOf(target, loadContext),
-    fromAt: clinicReading.startedAt,
-    untilAt,
-    links,
-    unchanged,
-    omitted,
-  };
+  target.idleTarget = { by: nameOf(target, loadContext), fromAt: startedAt, untilAt, links, unchanged, omitted };
 }
 
 /** Stores the plan time of targets with unchanged input. */
@@ -108,8 +92,8 @@ export async function recordIdle(
     configVersion,
     sharedTime,
     targetStore,
-  }: Pick<OpenTenant, 'clock' | 'configVersion' | 'sharedTime' | 'targetStore'>,
-  { clinicReading, doneTargets, loadContext }: Cycle,
+  }: Pick<Engine, 'clock' | 'configVersion' | 'sharedTime' | 'targetStore'>,
+  { reading, doneTargets, loadContext }: Cycle,
   lease: Lease,
 ): Promise<void> {
   const versions = new Map(
@@ -122,26 +106,19 @@ export async function recordIdle(
   const idleRecord = {
     plannedAt: clock(),
     plannedUnder: await configVersion.join(),
-    asOf: clinicReading.snapshot.completeness === 'complete' ? await sharedTime(clinicReading.startedAt) : null,
+    asOf: reading.completeness === 'complete' ? await sharedTime(reading.startedAt) : null,
   };
   await targetStore.recordIdle(versions, idleRecord, lease);
 }
 
-function nameOf(
-  { id, configuration }: OpenTarget,
-  { clinicReading, byAgenda, summaries, forgotten }: LoadContext,
-): string {
-  const { linksVersion = null } = summaries.get(id) ?? {};
-  return JSON.stringify([
-    linksVersion,
-    forgotten,
-    clinicReading.clinic.catalogue,
-    byAgenda.revisionOf(configuration.agendas),
-  ]);
+/** Everything that determines the plan of a target at rest, except the time. */
+function nameOf(target: EngineTarget, { reading, summaries, forgotten }: LoadContext): string {
+  const { linksVersion = null } = summaries.get(target.id) ?? {};
+  return JSON.stringify([linksVersion, forgotten, reading.contentKey(target)?.() ?? null]);
 }
 
-/** Returns whether only appointments and links determine a calendar's content. */
-function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, wentBackAt }: LoadContext): boolean {
+/** Returns whether only records and links determine a target's content. */
+function isAtRest(target: EngineTarget, { reading, gaps, summaries, holds, wentBackAt }: LoadContext): boolean {
   const summary = summaries.get(target.id);
   if (
     summary === undefined ||
@@ -152,9 +129,12 @@ function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, w
     return false;
   const { adoptedAt, failure, wentBackAt: adoptedFor } = summary.record;
   const isAdopted = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
-  // Names from the list of patients can change without an appointment.
-  const isNamedByRows = clinicReading.directory.patients.size === 0;
-  return isAdopted && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
+  return (
+    isAdopted &&
+    reading.contentKey(target) !== null &&
+    !gaps.has(target.id) &&
+    holds.every((hold) => hold.target !== target.id)
+  );
 }
 
 /** Returns whether a plan has changes, holds, or pins. */
@@ -181,13 +161,11 @@ function hasWork(plan: TargetPlan): boolean {
   );
 }
 
-function planOf(target: OpenTarget, { clinicReading, byAgenda }: LoadContext): TargetPlan {
+function planOf<T extends EngineTarget>(target: T, { reading }: LoadContext): TargetPlan<T> {
   const { links = 0, unchanged = 0, omitted = {} } = target.idleTarget ?? {};
-  const { agendas } = target.configuration;
-  const otherCount =
-    agendas === 'all' ? 0 : byAgenda.countOverlapping(agendas, windowOf(target, clinicReading.startedAt));
+  const passedOver = Object.entries(reading.passedOver(target)).filter(([, count]) => count > 0);
   return {
     ...{ ...NOTHING_PLANNED, target, unchanged, linkCount: links },
-    omitted: otherCount === 0 ? omitted : { ...omitted, agenda: otherCount },
+    omitted: { ...omitted, ...Object.fromEntries(passedOver) },
   };
 }

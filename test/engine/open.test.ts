@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
+import { openDriftWorld, shownBy } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { cycle, drain, pull, targetOf } from './cycle.ts';
-import { openDriftWorld, shownBy } from './world.ts';
 
 const redis = useRedis();
 

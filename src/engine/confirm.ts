@@ -1,18 +1,11 @@
-import { belongsOnList, type Confirmations, invoiceBelongsOnList, patientBelongsOnList } from '../domain/absence.ts';
-import { listedIn, snapshotOf, windowOf } from '../domain/mapping-sources.ts';
-import { mergedIntoNobody, readThroughMerges, withName } from '../domain/read-alone.ts';
-import { type Confirmation, type Misses, missesAfter, nothingMissing } from '../engine/absence.ts';
-import { outlying, type PushedState } from '../engine/diff.ts';
 import { asMirrorError } from '../model/errors.ts';
-import type { StreamName } from '../model/items.ts';
 import type { Hold } from '../model/plan.ts';
-import type { Patient } from '../model/records.ts';
-import type { Lookup, Snapshot } from '../model/snapshots.ts';
+import type { TargetGap } from '../model/run-schemas.ts';
+import type { Lookup } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
-import type { TargetStore } from '../state/targets.ts';
-import type { ClinicReading } from '../domain/clinic-reading.ts';
-import type { Cycle } from './cycle.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { type Confirmation, type Misses, missesAfter, nothingMissing } from './absence.ts';
+import { absentCandidates, outlying, type PushedState } from './diff.ts';
+import type { Confirmations, Engine, EngineTarget, Reading, SingleReads } from './ports.ts';
 
 /** Maximum absent records of a stream fetched individually in one cycle; the next cycle fetches more. */
 const CONFIRMATIONS_PER_CYCLE = 200;
@@ -20,23 +13,16 @@ const CONFIRMATIONS_PER_CYCLE = 200;
 const SECOND_LOOKS_PER_CYCLE = 100;
 /** Held records fetched individually, and more as long as any record exists: existing records leave the hold. */
 const HELD_LOOKS_PER_CYCLE = 20;
-/** After this number of consecutive failures the daemon stops the fetches: changes must not wait for the clinic's time limits. */
+/** After this number of consecutive failures the daemon stops the fetches: changes must not wait for the source's time limits. */
 const FAILURES_IN_TURN = 3;
 
-/** Requests one record from the clinic. */
-type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
-
-/** How to fetch a stream's records individually, and how to judge the list with the result. */
-interface SingleReads<Source> {
-  readAlone: ReadAlone<Source>;
-  /** Returns whether a complete list must show an individually fetched record. */
-  belongsOnList(record: Source): boolean;
-}
-
-/** Members of a tenant that the fetches use. */
-export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedBetween'> & {
-  holds: Pick<OpenTenant['holds'], 'list'>;
+/** What the fetches use. */
+export type Questioner = Pick<Engine, 'log' | 'random' | 'missedForMs' | 'elapsedBetween'> & {
+  holds: Pick<Engine['holds'], 'list'>;
 };
+
+/** Requests one record from the source. */
+type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
 
 /** Records of a target that a hold or its policy decides about. */
 type Decided = Pick<Hold, 'target' | 'kind' | 'state' | 'recordIds'>;
@@ -57,7 +43,7 @@ interface Missed {
 export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
   { missing, misses: { missedSince, readAt }, notRemoved = [] }: Missed,
-  { readAlone, belongsOnList }: SingleReads<Source>,
+  { readAlone, belongsOnList }: { readAlone: ReadAlone<Source>; belongsOnList(record: Source): boolean },
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
@@ -123,7 +109,7 @@ function asker<Source>(
       const { code } = asMirrorError(error);
       addFault(code === 'wrong-record' ? `${code} id` : code);
       tenant.log.warn({ code }, 'missing record could not be read individually');
-      // A redirect answers for one record, such as a merged one: the clinic is available for the others.
+      // A redirect answers for one record, such as a merged one: the source is available for the others.
       if (code !== 'redirected') failedInTurn += 1;
       return null;
     }
@@ -205,83 +191,46 @@ function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
 interface Absences {
   /** Ids by target. */
   missing: ReadonlyMap<string, readonly string[]>;
-  /** Returns the start of an appointment as known to targets and reminders. */
+  /** Stream of each target and extension. */
+  streamOf(target: string): string;
+  /** Returns the start of a record as known to targets and extensions. */
   startsBefore(recordId: string): readonly Instant[];
 }
 
 /** Fetches absent records of each stream individually. */
 export async function confirmAll(
-  tenant: Questioner & Pick<OpenTenant, 'clinic' | 'targetStore' | 'targets'>,
-  clinicReading: ClinicReading,
-  { missing, startsBefore }: Absences,
+  tenant: Questioner & Pick<Engine, 'targetStore' | 'targets'>,
+  reading: Reading,
+  { missing, streamOf, startsBefore }: Absences,
   signal: AbortSignal,
 ): Promise<Confirmations> {
-  const { clinic, targetStore, targets } = tenant;
-  const streamOf = (target: string) => targets.get(target)?.stream ?? 'appointments';
-  async function confirm<Source extends { id: string }>(
-    stream: StreamName,
-    readAlone: SingleReads<Source>['readAlone'],
-    belongs: (record: Source, readAt: Instant) => boolean,
-  ) {
+  const { targetStore, targets } = tenant;
+  const confirm = async (stream: string): Promise<Confirmation<{ id: string }>> => {
     const asked = [...missing].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
-    if (asked.length === 0) return nothingMissing<Source>();
-    const before = await missesBefore(targetStore, clinicReading, stream);
-    const reads = { readAlone, belongsOnList: (record: Source) => belongs(record, before.readAt) };
+    if (asked.length === 0) return nothingMissing();
+    const single = reading.single(stream);
+    const misses = await missesBefore(targetStore, single, stream);
+    const reads = {
+      readAlone: single.readAlone,
+      belongsOnList: (record: { id: string }) => single.belongsOnList(record, startsBefore(record.id)),
+    };
     const asking = asked.flatMap(([target]) => targets.get(target) ?? []);
     const notRemoved = await Promise.all(asking.map((target) => notRemovedByPolicy(tenant, target)));
-    return confirmAbsence(tenant, { missing: new Map(asked), misses: before, notRemoved }, reads, signal);
-  }
-  const withDoctors = usesDoctors(targets.values());
-  const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
-  const listed = clinicReading.streams.patients?.snapshot.records ?? new Map<string, Patient>();
-  const readPatient = async (id: string, reading: AbortSignal): Promise<Lookup<Patient>> => {
-    const { id: remaining, answer } = await readThroughMerges(async (one) => {
-      const shown = listed.get(one);
-      return shown === undefined ? withName(await clinic.readPatient(one, reading), listed.values()) : { found: shown };
-    }, id);
-    if (remaining === id) return answer;
-    if (!('found' in answer)) return { unusable: mergedIntoNobody(id) };
-    clinicReading.streams.patients?.merged.set(id, remaining);
-    return { absent: true, mergedInto: remaining };
+    return confirmAbsence(tenant, { missing: new Map(asked), misses, notRemoved }, reads, signal);
   };
-  return {
-    appointments: await confirm('appointments', clinic.readAppointment, (one, readAt) =>
-      belongsOnList(one, clinicReading.snapshot, { startsBefore: startsBefore(one.id), readAt }),
-    ),
-    patients: await confirm('patients', readPatient, patientBelongsOnList),
-    invoices: await confirm('invoices', readInvoice, invoiceBelongsOnList),
-  };
+  const confirmations: Record<string, Confirmation<{ id: string }>> = {};
+  for (const stream of reading.streamNames) confirmations[stream] = await confirm(stream);
+  return confirmations;
 }
 
 /** A record that left, but is kept by the target's policy, is fetched as seldom as one whose removal an operator rejected. */
 async function notRemovedByPolicy(
-  { targetStore }: Pick<OpenTenant, 'targetStore'>,
-  target: OpenTarget,
+  { targetStore }: Pick<Engine, 'targetStore'>,
+  target: EngineTarget,
 ): Promise<Decided> {
   const recordIds =
     target.configuration.policy === 'sync' ? [] : (await targetStore.read(target.id)).notRemovedByPolicy;
   return { target: target.id, kind: 'vanished', state: 'rejected', recordIds };
-}
-
-/** Returns the read with incomplete lists marked as partial: the clinic still has records missing from the list. */
-export function withProvedGaps(clinicReading: ClinicReading, confirmations: Confirmations): ClinicReading {
-  const { snapshot, streams } = clinicReading;
-  const { appointments, patients, invoices } = confirmations;
-  const mark = <List extends Snapshot<unknown>>(list: List, { unlisted }: { unlisted: number }): List =>
-    unlisted === 0 ? list : { ...list, completeness: 'partial', reason: 'records-unlisted' };
-  const markStream = <Reading extends { snapshot: Snapshot<unknown> }>(
-    reading: Reading | null,
-    proof: { unlisted: number },
-  ) => reading && { ...reading, snapshot: mark(reading.snapshot, proof) };
-  return {
-    ...clinicReading,
-    snapshot: mark(snapshot, appointments),
-    streams: {
-      ...streams,
-      patients: markStream(streams.patients, patients),
-      invoices: markStream(streams.invoices, invoices),
-    },
-  };
 }
 
 /**
@@ -293,30 +242,72 @@ export function unconfirmableAfter(confirmations: Confirmations, before: number)
 }
 
 async function missesBefore(
-  targetStore: Pick<TargetStore, 'misses'>,
-  { streams, startedAt }: ClinicReading,
-  stream: StreamName,
+  targetStore: Pick<Engine['targetStore'], 'misses'>,
+  { readAt }: Pick<SingleReads, 'readAt'>,
+  stream: string,
 ): Promise<Misses> {
-  const readAt = stream === 'appointments' ? startedAt : (streams[stream]?.readAt ?? startedAt);
   return { missedSince: await targetStore.misses(stream), readAt };
 }
 
 /** Stores first misses for the next cycle, and deletes misses of records seen again. */
 export async function recordMisses(
-  targetStore: Pick<TargetStore, 'misses' | 'storeMisses'>,
-  { clinicReading, confirmations }: Pick<Cycle, 'clinicReading' | 'confirmations'>,
+  targetStore: Pick<Engine['targetStore'], 'misses' | 'storeMisses'>,
+  reading: Reading,
+  confirmations: Confirmations,
 ): Promise<void> {
-  for (const stream of ['appointments', 'patients', 'invoices'] as const) {
-    const snapshot = snapshotOf(clinicReading, { stream, crm: 'any' });
-    if (snapshot === null) continue;
-    const misses = await missesBefore(targetStore, clinicReading, stream);
-    const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
+  for (const stream of reading.streamNames) {
+    const listing = reading.listing(stream);
+    if (listing === null) continue;
+    const misses = await missesBefore(targetStore, reading.single(stream), stream);
+    const next = missesAfter(misses, confirmations[stream] ?? nothingMissing(), listing.isListed);
     if (misses.missedSince.size + next.size > 0) await targetStore.storeMisses(stream, next);
   }
 }
 
-function usesDoctors(targets: Iterable<OpenTarget>): boolean {
-  return [...targets].some(({ crm }) => crm?.mapping.needs.doctors === true);
+/**
+ * Returns ids missing from a complete list although the target has an object or a pending change for them.
+ * @param pinned records that an operator restored: no list may contain them
+ */
+export function missingFrom(
+  reading: Reading,
+  target: EngineTarget,
+  state: PushedState,
+  pinned: ReadonlySet<string>,
+): string[] {
+  const listing = reading.listingOf(target);
+  if (listing === null || !listing.isComplete) return [];
+  const absent = new Set(absentCandidates(state, reading.windowReadOf(target), listing.isListed));
+  for (const id of pinned) if (!listing.isListed(id)) absent.add(id);
+  return [...absent];
+}
+
+/** Number of cycles after which unreadable absent records are a problem: shorter faults are temporary. Our choice. */
+const PROBLEM_AFTER_CYCLES = 3;
+/** Maximum codes in a report. */
+const MOST_REPORTED = 5;
+
+/** Adds missing listed records, and lastingly unreadable absent ones, to each target's gaps: every target may be affected. */
+export function gapsConfirmed(
+  reading: Reading,
+  targets: readonly EngineTarget[],
+  confirmations: Confirmations,
+  unconfirmableBefore: number,
+): ReadonlyMap<string, readonly TargetGap[]> {
+  const all = new Map(reading.gaps());
+  for (const target of targets) {
+    const found = reading.streamsOf(target).flatMap((stream) => confirmations[stream] ?? []);
+    const unlisted = found.reduce((sum, one) => sum + one.unlisted, 0);
+    const faults = unconfirmableBefore + 1 < PROBLEM_AFTER_CYCLES ? [] : found.flatMap((one) => [...one.faults]);
+    const unconfirmable = faults.reduce((sum, [, times]) => sum + times, 0);
+    const what = [...new Set(faults.map(([fault]) => fault))].slice(0, MOST_REPORTED);
+    const gaps = [
+      { code: 'records-unlisted', count: unlisted, what: [], soon: [] },
+      { code: 'records-unconfirmable', count: unconfirmable, what, soon: [] },
+    ] satisfies TargetGap[];
+    const added = gaps.filter(({ count }) => count > 0);
+    if (added.length > 0) all.set(target.id, [...(all.get(target.id) ?? []), ...added]);
+  }
+  return all;
 }
 
 /**
@@ -328,22 +319,21 @@ const LOOKS_PER_CYCLE = 20;
 /**
  * Returns a target's records that no list can show, for individual fetches in this cycle: records moved outside the window, records left
  * outside a reduced window, and pending writes outside the window. Each cycle continues after the previous cycle's last record.
- * @param cycle.note whether the next cycle continues after these records
+ * @param cycle.isRecorded whether the next cycle continues after these records
  * @param absent records that this cycle already fetches individually
  */
 export async function nextOutside(
-  targetStore: Pick<TargetStore, 'read' | 'write'>,
-  target: OpenTarget,
-  cycle: { clinicReading: ClinicReading; state: PushedState; targets: number; isRecorded: boolean },
+  targetStore: Pick<Engine['targetStore'], 'read' | 'write'>,
+  target: EngineTarget,
+  cycle: { reading: Reading; state: PushedState; targets: number; isRecorded: boolean },
   absent: readonly string[],
 ): Promise<string[]> {
-  const { clinicReading, state, targets, isRecorded } = cycle;
-  const snapshot = snapshotOf(clinicReading, target);
-  if (snapshot === null) return [];
-  const isListed = listedIn(snapshot);
+  const { reading, state, targets, isRecorded } = cycle;
+  const listing = reading.listingOf(target);
+  if (listing === null) return [];
   const asked = new Set(absent);
-  const all = outlying(state, windowOf(target, clinicReading.startedAt));
-  const ids = all.filter((id) => !isListed(id) && !asked.has(id));
+  const all = outlying(state, reading.windowOf(target));
+  const ids = all.filter((id) => !listing.isListed(id) && !asked.has(id));
   if (ids.length === 0) return [];
   const { lookedOutsideTo } = await targetStore.read(target.id);
   const next = inTurn(ids, lookedOutsideTo, Math.ceil(LOOKS_PER_CYCLE / targets));

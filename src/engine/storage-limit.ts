@@ -1,15 +1,15 @@
-import type { TargetPlan } from '../engine/target-plan.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import type { StorageUse } from '../model/state-schemas.ts';
 import { MINUTE_MS } from '../model/time.ts';
-import type { TenantStorage } from '../state/tenant-storage.ts';
-import type { OpenTenant } from './tenant.ts';
+import type { Engine } from './ports.ts';
+import type { Store } from './store.ts';
+import type { TargetPlan } from './target-plan.ts';
 
 /** Rule's code of changes that a plan leaves out because of the tenant's memory in Redis. */
 export const TENANT_TOO_LARGE = 'tenant-too-large';
 
-/** Bytes of a pending change without its texts. Measured: 650 to 690 for an event with a title; the link afterwards has 50 to 65. */
+/** Bytes of a pending change without its texts. Measured: 650 to 690 for an object with a title; the link afterwards has 50 to 65. */
 const CHANGE_BYTES = 700;
 /** Time between two counts of a tenant above the limit; other tenants are counted every hour. */
 const COUNT_AGAIN_MS = 5 * MINUTE_MS;
@@ -23,7 +23,7 @@ const LIMIT_OF_CHANGES = 2;
  * Between two counts, each planned change counts with its estimated size. A tenant can therefore exceed the limit only by what is no
  * planned change, and by the error of the estimate. The tenant alone waits.
  *
- * What is no planned change: existing reminders and triggers continue, because a message is sent at most once only if the ledger has each of
+ * What is no planned change: existing entries of extensions continue, because a message is sent at most once only if its ledger has each of
  * them; new ones need room too ({@link roomForEntries}). Of reports of runs only the newest remains while changes wait
  * ({@link waitsForRoom}); the next cycle needs it.
  */
@@ -53,7 +53,7 @@ export function* withinStorage<Plan extends TargetPlan>(plans: readonly Plan[], 
   return limited;
 }
 
-/** Bytes of a reminder with its lists, or of an appointment that a trigger follows, with its key. Measured: 600 to 900. */
+/** Bytes of an entry with its lists and its key. Measured: 600 to 900. */
 const ENTRY_BYTES = 1_000;
 
 /** Room of a tenant for entries that are no planned changes: up to twice the limit. */
@@ -65,7 +65,7 @@ export interface EntryRoom {
 }
 
 /** Opens the room of one cycle. Entries without room are found again by later cycles. */
-export async function roomForEntries(storage: Pick<TenantStorage, 'read' | 'add'>): Promise<EntryRoom> {
+export async function roomForEntries(storage: Pick<Store['storage'], 'read' | 'add'>): Promise<EntryRoom> {
   const { bytes, addedBytes, limitBytes } = await storage.read();
   const freeBytes = limitBytes * LIMIT_OF_CHANGES - (bytes ?? 0) - addedBytes;
   let takenBytes = 0;
@@ -86,7 +86,7 @@ export function waitsForRoom(plans: readonly Pick<TargetPlan, 'omitted'>[]): boo
 
 /** Counts a tenant again whose plans left out changes, so that the limit ends soon after the tenant has room. */
 export async function countAgain(
-  { clock, storage }: Pick<OpenTenant, 'clock' | 'storage'>,
+  { clock, storage }: Pick<Engine, 'clock' | 'storage'>,
   plans: readonly Pick<TargetPlan, 'omitted'>[],
 ): Promise<void> {
   if (!waitsForRoom(plans)) return;

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { readingOf } from '../../src/domain/clinic-source.ts';
+import type { ReadClinic } from '../../src/domain/read-clinic.ts';
 import { nothingMissing } from '../../src/engine/absence.ts';
+import { confirmAbsence, inTurn, nextOutside } from '../../src/engine/confirm.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
-import { confirmAbsence, inTurn, nextOutside } from '../../src/jobs/absence.ts';
-import type { ClinicReading } from '../../src/domain/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -13,11 +14,11 @@ import type { Lookup } from '../../src/model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { cycle } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { cycle } from './cycle.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { createModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
 
 interface Row {
   id: string;
@@ -427,13 +428,13 @@ describe('records that are fetched singly', () => {
     const links = new Map((choice.beyond ?? []).map((id) => [id, linkOf(id, 90)]));
     links.set('inside', linkOf('inside', 1));
     const records = new Map((choice.listed ?? []).map((id) => [id, { id }]));
-    const clinicReading = {
-      startedAt: NOW,
-      snapshot: { records, unusable: [] },
-      streams: {},
-    } as unknown as ClinicReading;
+    const answers = { startedAt: NOW, snapshot: { records, unusable: [] }, streams: {} } as unknown as ReadClinic;
     const cycle = {
-      clinicReading,
+      reading: readingOf(
+        openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => NOW }),
+        [],
+        answers,
+      ),
       state: { links, pending: new Map() },
       targets: choice.targets ?? 1,
       isRecorded: choice.isRecorded ?? true,

@@ -3,11 +3,11 @@ import { targetStatus } from '../../src/control/status.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { cycle, targetOf } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openCrmWorld, openTenantWorld, patientOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { cycle, targetOf } from './cycle.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { createModelTarget } from './model-target.ts';
-import { openCrmWorld, openTenantWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { planCycle } from '../../src/jobs/plan-cycle.ts';
+import { planCycle } from '../../src/engine/cycle.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { cycle, drain, NEVER, targetOf, twoCycles } from '../jobs/cycle.ts';
+import { createModelClinic, type ModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
+import { type CalendarWorld, openCalendarWorld, stateOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { cycle, drain, NEVER, targetOf, twoCycles } from './cycle.ts';
-import { createModelClinic, type ModelClinic } from './model-clinic.ts';
-import { createModelTarget } from './model-target.ts';
-import { openTenant, type TargetChoice } from './open-tenant.ts';
-import { type CalendarWorld, openCalendarWorld, stateOf } from './world.ts';
 
 const redis = useRedis();
 

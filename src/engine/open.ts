@@ -1,38 +1,15 @@
-import { neededBy, snapshotOf, streamsOf, windowOf } from '../domain/mapping-sources.ts';
-import { refusedThere } from '../domain/refusals.ts';
-import { adopt, namesOf } from '../engine/adopt.ts';
-import { currentLinkOf, fieldsByHand, withoutObject } from '../engine/audit.ts';
-import { type PushedState, restoring } from '../engine/diff.ts';
-import { auditRules } from '../engine/policy.ts';
-import { unacceptedDrift } from '../engine/restorations.ts';
-import { inPieces } from '../http/in-pieces.ts';
+import { inPieces } from '../event-loop/in-pieces.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
-import type { Hold } from '../model/plan.ts';
 import type { SkippedTarget } from '../model/plan-view.ts';
-import type { DriftCounts } from '../model/run-schemas.ts';
 import type { Instant } from '../model/time.ts';
-import { SUPERSEDED } from '../state/config-version.ts';
-import type { Lease } from '../engine/store.ts';
-import type { LinkStore } from '../state/links.ts';
-import { IDENTITY_KEY_CHANGED } from '../state/state-counter.ts';
-import type { TargetStore } from '../state/targets.ts';
-import type { StoredTarget } from '../engine/store.ts';
-import type { ClinicReading } from '../domain/clinic-reading.ts';
-import {
-  laneLease,
-  openCalendar,
-  prepareCalendar,
-  recordFailure,
-  recordHostRecovery,
-  recordUnlocated,
-} from './lanes.ts';
-import type { Streams } from '../domain/streams.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
-
-/** Code of a target that remains unchanged until its streams are read; no failure. */
-export const AWAITING = 'awaiting-streams';
+import { adopt, namesOf } from './adopt.ts';
+import { currentLinkOf, withoutObject } from './audit.ts';
+import type { PushedState } from './diff.ts';
+import { openContainer, prepareContainer, recordFailure, recordHostRecovery, recordUnlocated } from './lane.ts';
+import type { Engine, EngineTarget, Reading } from './ports.ts';
+import { IDENTITY_KEY_CHANGED, type Lease, type LinkTable, laneLease, type StoredTarget, SUPERSEDED } from './store.ts';
 
 /**
  * Failures that end the cycle. Under another identity key the daemon would write every object of every target again. A process with an
@@ -40,26 +17,9 @@ export const AWAITING = 'awaiting-streams';
  */
 const ENDS_CYCLE: ReadonlySet<string> = new Set([IDENTITY_KEY_CHANGED, SUPERSEDED]);
 
-/** Members of a tenant that opening states uses. */
-export type Opener = Pick<
-  OpenTenant,
-  | 'id'
-  | 'clock'
-  | 'configuration'
-  | 'leases'
-  | 'links'
-  | 'log'
-  | 'outages'
-  | 'outbox'
-  | 'protection'
-  | 'random'
-  | 'targetStore'
-  | 'targets'
->;
-
 /** Options of opening the states of targets. */
 export interface Opening {
-  clinicReading: ClinicReading;
+  reading: Reading;
   /** Null for read-only use. */
   lease: Lease | null;
   wentBackAt: Instant | null;
@@ -69,16 +29,16 @@ export interface Opening {
  * Returns the last writes to every target, from its links. Missing or lost links are rebuilt from the target's objects. If these objects
  * are unreadable, the cycle skips the target and continues with the others.
  */
-export async function openStates(
-  tenant: Opener,
-  targets: readonly OpenTarget[],
+export async function openStates<T extends EngineTarget>(
+  tenant: Engine,
+  targets: readonly T[],
   opening: Opening,
   signal: AbortSignal,
-): Promise<{ states: Map<OpenTarget, PushedState>; skippedTargets: readonly SkippedTarget[] }> {
-  const states = new Map<OpenTarget, PushedState>();
+): Promise<{ states: Map<T, PushedState>; skippedTargets: readonly SkippedTarget[] }> {
+  const states = new Map<T, PushedState>();
   const skipped: SkippedTarget[] = [];
   for (const target of targets) {
-    const unread = unreadFor(target, opening.clinicReading.streams);
+    const unread = opening.reading.unreadFor(target);
     if (unread !== null) {
       skipped.push({ target: target.id, code: unread });
       continue;
@@ -97,17 +57,10 @@ export async function openStates(
   return { states, skippedTargets: skipped };
 }
 
-/** Returns why a target cannot be planned with the available streams, or null. */
-function unreadFor(target: OpenTarget, { failed, awaited }: Streams): string | null {
-  const [failure] = neededBy(target).flatMap((name) => failed.get(name) ?? []);
-  if (failure !== undefined) return failure.code;
-  return streamsOf(target).some((name) => awaited.has(name)) ? AWAITING : null;
-}
-
 /** Opens a state. A failure is recorded here, while the host that caused it is known. */
 function openOrRecordFailure(
-  tenant: Opener,
-  target: OpenTarget,
+  tenant: Engine,
+  target: EngineTarget,
   opening: Opening,
   signal: AbortSignal,
 ): Promise<PushedState | null> {
@@ -128,12 +81,12 @@ function openOrRecordFailure(
  * @returns null if the target must be read first but is paused or busy
  */
 async function openState(
-  tenant: Opener,
-  target: OpenTarget,
+  tenant: Engine,
+  target: EngineTarget,
   opening: Opening,
   signal: AbortSignal,
 ): Promise<PushedState | null> {
-  const { clinicReading, lease, wentBackAt } = opening;
+  const { reading, lease, wentBackAt } = opening;
   // Objects written in the lost period have no link, and would remain permanently after their record is gone.
   const isAdopted = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
   let record = await tenant.targetStore.read(target.id);
@@ -145,12 +98,11 @@ async function openState(
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }
-  if (lease === null && record.container === null)
-    return await lookForState(tenant.links, target, clinicReading, signal);
+  if (lease === null && record.container === null) return await lookForState(tenant.links, target, reading, signal);
   if (record.failure?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
   if (lease === null)
     return {
-      links: await readOwnLinks(tenant.links, target, { container: record.container, clinicReading }, signal),
+      links: await readOwnLinks(tenant.links, target, { container: record.container, reading }, signal),
       pending: new Map(),
     };
   const lane = await tenant.leases.tryTake(laneLease(target.id));
@@ -167,7 +119,7 @@ async function openState(
  * record that returns meanwhile would be treated as written. In this order the deletion is in both results and is planned again.
  */
 export async function readState(
-  { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
+  { links, outbox }: Pick<Engine, 'links' | 'outbox'>,
   target: string,
 ): Promise<PushedState> {
   const pending = await outbox.pending(target);
@@ -175,13 +127,13 @@ export async function readState(
 }
 
 /**
- * Returns whether the calendar differs from the links' calendar. The check runs once per process, since the configuration may have changed
- * before, and after a failure. The failure ends when the calendar answers and no pending write remains to test it. If the answer is
+ * Returns whether the container differs from the links' container. The check runs once per process, since the configuration may have changed
+ * before, and after a failure. The failure ends when the container answers and no pending write remains to test it. If the answer is
  * unknown, the links are used.
  */
 async function isReplaced(
-  tenant: Omit<Opener, 'protection'>,
-  target: OpenTarget,
+  tenant: Engine,
+  target: EngineTarget,
   { failure, pausedUntil, outage }: StoredTarget,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -191,7 +143,7 @@ async function isReplaced(
   if (lane === null) return false;
   try {
     target.preparedContainer = null;
-    if ((await openCalendar(tenant, target, lane, signal)) === null) return true;
+    if ((await openContainer(tenant, target, lane, signal)) === null) return true;
     if (outage !== null && tenant.outages.hasAnswered(outage)) await recordHostRecovery(tenant, target, outage);
     const { pending } = await tenant.outbox.counts(target.id);
     if (failure !== null && pending === 0) {
@@ -210,26 +162,22 @@ async function isReplaced(
 
 /** Rebuilds links from the target's objects, while the lane is locked. */
 async function rebuildLinks(
-  tenant: Omit<Opener, 'leases' | 'random'>,
-  target: OpenTarget,
-  { stored, opening: { clinicReading, wentBackAt } }: { stored: string | null; opening: Opening },
+  tenant: Engine,
+  target: EngineTarget,
+  { stored, opening: { reading, wentBackAt } }: { stored: string | null; opening: Opening },
   { lane, signal }: { lane: Lease; signal: AbortSignal },
 ): Promise<PushedState> {
-  const container = await prepareCalendar(tenant.links, target, stored, signal);
+  const container = await prepareContainer(tenant.links, target, stored, signal);
   target.preparedContainer = container;
-  const own = await readOwn(tenant.links, target, { container, clinicReading }, signal);
+  const own = await readOwn(tenant.links, target, { container, reading }, signal);
   const { links, adopted, ambiguous, revision } = own;
   const pending = await tenant.outbox.pending(target.id);
-  const written = { links: own.survivors, pending, identity: target.identity };
+  const written = { links: own.survivors, pending };
   const before = (await tenant.targetStore.read(target.id)).refusedThere;
-  const refused = await inPieces(refusedThere(own.remoteItems, target.crm?.refusals ?? [], written, before), signal);
+  const refused = await inPieces(target.refusedIn(own.remoteItems, written, before), signal);
   // Otherwise every write would find a later revision in the target and be dropped.
   await tenant.outbox.raiseRevision(target.id, revision, lane);
-  await tenant.links.fit(
-    target.id,
-    Math.max(links.size, expectedLinks(target, tenant.targets.size, clinicReading)),
-    lane,
-  );
+  await tenant.links.fit(target.id, Math.max(links.size, reading.expectedLinks(target)), lane);
   const drifted = [...links.values()].filter(({ drift }) => drift !== null);
   await tenant.links.nameDrifted(target.id, new Set(drifted.map(({ recordId }) => recordId)));
   await tenant.links.writeAll(target.id, [...links.values()], lane);
@@ -252,26 +200,20 @@ async function rebuildLinks(
   return { links, pending };
 }
 
-/** Estimates the number of a target's links: all records of its stream, or its share of the appointments. */
-function expectedLinks(target: OpenTarget, targets: number, clinicReading: ClinicReading): number {
-  const records = snapshotOf(clinicReading, target)?.records.size ?? 0;
-  return target.crm === null ? records / targets : records;
-}
-
 /**
  * Returns the objects of a target unknown to this state, for read-only use: the state may be lost. If the request fails, the target is
  * treated as new.
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
 async function lookForState(
-  stored: Pick<LinkStore, 'read'>,
-  target: OpenTarget,
-  clinicReading: ClinicReading,
+  stored: Pick<LinkTable, 'read'>,
+  target: EngineTarget,
+  reading: Reading,
   signal: AbortSignal,
 ): Promise<PushedState> {
   try {
     const container = (await target.connector.locate?.(signal)) ?? null;
-    return { links: await readOwnLinks(stored, target, { container, clinicReading }, signal), pending: new Map() };
+    return { links: await readOwnLinks(stored, target, { container, reading }, signal), pending: new Map() };
   } catch (error) {
     signal.throwIfAborted();
     if (asMirrorError(error).code === IDENTITY_KEY_CHANGED) throw error;
@@ -279,14 +221,14 @@ async function lookForState(
   }
 }
 
-/** For read-only use: creates no calendar and writes nothing. */
+/** For read-only use: creates no container and writes nothing. */
 async function readOwnLinks(
-  stored: Pick<LinkStore, 'read'>,
-  target: OpenTarget,
-  { container, clinicReading }: { container: string | null; clinicReading: ClinicReading },
+  stored: Pick<LinkTable, 'read'>,
+  target: EngineTarget,
+  { container, reading }: { container: string | null; reading: Reading },
   signal: AbortSignal,
 ): Promise<Map<string, Link>> {
-  return container === null ? new Map() : (await readOwn(stored, target, { container, clinicReading }, signal)).links;
+  return container === null ? new Map() : (await readOwn(stored, target, { container, reading }, signal)).links;
 }
 
 /** This installation's objects in a target. */
@@ -302,16 +244,16 @@ interface Own {
 
 /** Builds links from objects. A surviving link shows the last write, so that a manual edit is detected. */
 async function readOwn(
-  stored: Pick<LinkStore, 'read'>,
-  target: OpenTarget,
-  { container, clinicReading }: { container: string; clinicReading: ClinicReading },
+  stored: Pick<LinkTable, 'read'>,
+  target: EngineTarget,
+  { container, reading }: { container: string; reading: Reading },
   signal: AbortSignal,
 ): Promise<Own> {
   const remoteItems: RemoteItem<Item>[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
-  const { fromAt } = windowOf(target, clinicReading.startedAt);
+  const { fromAt } = reading.windowOf(target);
   const survivors = await stored.read(target.id);
-  const recordIds = snapshotOf(clinicReading, target)?.records.keys() ?? [];
+  const recordIds = reading.listingOf(target)?.recordIds() ?? [];
   const { identity } = target;
   const names = () => namesOf(identity, survivors.values(), recordIds);
   const { links: found, ...adoption } = await inPieces(
@@ -328,8 +270,8 @@ async function readOwn(
 
 /** Resizes the table only while the lane is locked; if the lane is busy, a later cycle resizes the table. */
 async function makeRoom(
-  { leases, links }: Pick<OpenTenant, 'leases' | 'links'>,
-  target: OpenTarget,
+  { leases, links }: Pick<Engine, 'leases' | 'links'>,
+  target: EngineTarget,
   expected: number,
   lease: Lease,
 ): Promise<void> {
@@ -341,61 +283,4 @@ async function makeRoom(
   } finally {
     await lane.release();
   }
-}
-
-/** Returns the restorations of each object today, by record; empty without any. */
-export async function restorationsOf(
-  targetStore: Pick<TargetStore, 'restorations'>,
-  { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
-  now: Instant,
-): Promise<ReadonlyMap<string, number>> {
-  return auditRules(configuration).drift === 'repair' ? targetStore.restorations(id, now) : new Map();
-}
-
-/** Returns whether the target has drift that neither its policy accepts (`keep` accepts drift) nor an operator, by rejecting a hold. */
-export async function differsByHand(
-  { links, holds, targetStore }: Pick<OpenTenant, 'holds' | 'links' | 'targetStore'>,
-  target: Pick<OpenTarget, 'id' | 'configuration'>,
-): Promise<boolean> {
-  const drifted = auditRules(target.configuration).drift === 'keep' ? [] : await links.drifted(target.id);
-  if (drifted.length === 0) return false;
-  return unacceptedDrift(drifted, await holds.list(), target, await targetStore.read(target.id)).length > 0;
-}
-
-/** Counts manual edits. */
-export async function countDrift(
-  { targetStore, clock }: Pick<OpenTenant, 'targetStore' | 'clock'>,
-  target: OpenTarget,
-  drifted: readonly Link[],
-): Promise<DriftCounts> {
-  const audit = auditRules(target.configuration);
-  const restores = restoring(audit, await restorationsOf(targetStore, target, clock()));
-  const churning = audit.drift === 'repair' ? drifted.filter(({ recordId }) => !restores(recordId)) : [];
-  const edited = drifted.filter(({ drift }) => drift === 'edited');
-  const byHand = (links: readonly Link[]) => links.flatMap((link) => fieldsByHand(link, target.identity));
-  const fields: Record<string, number> = {};
-  for (const field of byHand(edited)) fields[field] = (fields[field] ?? 0) + 1;
-  return {
-    edited: edited.length,
-    removed: drifted.length - edited.length,
-    fields,
-    churning: churning.length,
-    churningFields: [...new Set(byHand(churning))],
-  };
-}
-
-/**
- * Returns the number of approved changes of a target without a plan. Until the next cycle starts, the target differs from the clinic
- * although no change is pending.
- */
-export async function approvedUnplanned(
-  { runs }: Pick<OpenTenant, 'runs'>,
-  target: string,
-  holds: readonly Hold[],
-): Promise<number> {
-  const approved = holds.filter((hold) => hold.target === target && hold.state === 'approved');
-  const [lastRun] = approved.length === 0 ? [] : await runs.list(1);
-  return approved
-    .filter(({ decidedAt }) => (decidedAt ?? 0) > (lastRun?.startedAt ?? 0))
-    .reduce((sum, { recordIds }) => sum + recordIds.length, 0);
 }

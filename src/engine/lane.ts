@@ -1,42 +1,38 @@
-import { forTenant, message } from '../messages/message.ts';
-import { MirrorError, storedError } from '../model/errors.ts';
+import { forTenant } from '../messages/message.ts';
+import { type MirrorError, storedError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { slices } from '../model/pieces.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
-import { laneLease, SUPERSEDED } from '../state/config-version.ts';
-import type { Lease } from '../engine/store.ts';
-import type { LinkStore } from '../state/links.ts';
-import type { TargetSummary } from '../engine/store.ts';
-import { endWait } from './outages.ts';
+import type { Engine, EngineTarget } from './ports.ts';
 import { targetBackoffMs } from './retry.ts';
-import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+import { type Lease, type LinkTable, SUPERSEDED, type TargetSummary } from './store.ts';
 
-export { laneLease };
+/** Stored error codes of failures that a host causes for all of its clients. */
+export const OUTAGE_CODES: ReadonlySet<string> = new Set([
+  ...['connection-failed', 'timeout', 'server-error', 'server-unavailable', 'unavailable'],
+  ...['token-endpoint-unavailable', 'batch-dependency', 'webhook-unavailable', 'smtp-busy'],
+]);
 
-/** Members of a tenant that recording a failure uses. */
-type FailureContext = Pick<
-  OpenTenant,
-  'id' | 'clock' | 'configuration' | 'log' | 'outages' | 'random' | 'targets' | 'targetStore'
->;
+/** A target with the container of its objects. */
+export interface PreparedTarget<Target extends Pick<EngineTarget, 'connector' | 'identity'> = EngineTarget> {
+  target: Target;
+  container: string;
+}
 
-/** Connections of an application with many accounts, or with limits per target: a rate limit does not affect the other targets. */
-const OF_MANY_ACCOUNTS: ReadonlySet<string> = new Set(['google-service-account', 'microsoft-app']);
+/** What recording a failure uses. */
+export type FailureContext = Pick<Engine, 'id' | 'clock' | 'log' | 'outages' | 'random' | 'targets' | 'targetStore'>;
+
 /** The refused target retries first. */
 const TRIES_FIRST_MS = 2 * SECOND_MS;
 
 /** Pauses the other targets of a vendor account during a rate limit, because the vendor would refuse each of them too. */
 async function shareWait(
-  {
-    clock,
-    configuration,
-    targets,
-    targetStore,
-  }: Pick<FailureContext, 'clock' | 'configuration' | 'targets' | 'targetStore'>,
-  { id, configuration: { connection } }: OpenTarget,
+  { clock, targets, targetStore }: FailureContext,
+  { id, sharesLimits, configuration: { connection } }: EngineTarget,
   until: Instant,
 ): Promise<void> {
-  if (OF_MANY_ACCOUNTS.has(configuration.connections.get(connection)?.kind ?? '')) return;
+  if (!sharesLimits) return;
   for (const other of targets.values()) {
     if (other.id === id || other.configuration.connection !== connection) continue;
     const { pausedUntil } = await targetStore.read(other.id);
@@ -47,7 +43,7 @@ async function shareWait(
 }
 
 /** Records a failure of a complete target, and pauses the target. */
-export async function recordFailure(tenant: FailureContext, target: OpenTarget, error: MirrorError): Promise<number> {
+export async function recordFailure(tenant: FailureContext, target: EngineTarget, error: MirrorError): Promise<number> {
   // A superseded process is no failure of the target and must not write.
   if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
@@ -85,8 +81,8 @@ export async function recordFailure(tenant: FailureContext, target: OpenTarget, 
 
 /** Starts all work of all tenants that waits for a host, after the host answered. */
 export async function recordHostRecovery(
-  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
-  { id }: Pick<OpenTarget, 'id'>,
+  tenant: Pick<Engine, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
+  { id }: Pick<EngineTarget, 'id'>,
   outage: string,
 ): Promise<void> {
   await endWait(tenant, id, outage);
@@ -96,8 +92,8 @@ export async function recordHostRecovery(
 
 /** Records the end of a failure. @returns the host that the target still waits for */
 export async function recordIfRecovered(
-  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
-  target: OpenTarget,
+  tenant: Pick<Engine, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
+  target: EngineTarget,
   outage: string | null,
 ): Promise<string | null> {
   if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
@@ -112,7 +108,7 @@ export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
  * Ends delays set by a clock that ran ahead and was corrected, or by another host's clock. Otherwise a target would wait until that time.
  */
 export async function endImpossibleWaits(
-  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targetStore'>,
+  tenant: Pick<Engine, 'clock' | 'outbox' | 'targetStore'>,
   summaries: ReadonlyMap<string, TargetSummary>,
 ): Promise<void> {
   const now = tenant.clock();
@@ -129,7 +125,7 @@ export async function endImpossibleWaits(
  * objects.
  */
 export async function recordUnlocated(
-  { log, targetStore }: Pick<OpenTenant, 'log' | 'targetStore'>,
+  { log, targetStore }: Pick<Engine, 'log' | 'targetStore'>,
   target: string,
   links: Iterable<Link>,
 ): Promise<boolean> {
@@ -143,13 +139,13 @@ export async function recordUnlocated(
 }
 
 /**
- * Returns the connector's calendar. If links show an earlier calendar, no second calendar is created, because the first one's events would
- * remain without updates.
- * @throws MirrorError `settings`, code `calendar-not-found`, and errors of `prepare`
+ * Returns the target's container. If links show an earlier container, no second one is created, because the first one's objects would remain
+ * without updates.
+ * @throws MirrorError of `containerMissing`, and errors of `prepare`
  */
-export async function prepareCalendar(
-  links: Pick<LinkStore, 'count'>,
-  { id, connector }: OpenTarget,
+export async function prepareContainer(
+  links: Pick<LinkTable, 'count'>,
+  { id, connector, containerMissing }: EngineTarget,
   storedContainer: string | null,
   signal: AbortSignal,
 ): Promise<string> {
@@ -159,42 +155,37 @@ export async function prepareCalendar(
     (await links.count(id)) > 0 &&
     (await connector.locate(signal)) === null;
   if (!isMissed) return await connector.prepare(storedContainer, signal);
-  throw new MirrorError(message('calendar-not-found'), {
-    actor: 'settings',
-    code: 'calendar-not-found',
-    retry: 'never',
-    remedy: message('calendar-not-found.remedy'),
-  });
+  throw containerMissing();
 }
 
 /**
- * Returns the calendar to write to. If the links belong to another calendar (recreated, or reconfigured), links and outbox are deleted. The
- * next cycle reads the new calendar and plans a first run: with `firstRun: plan` an administrator must approve it.
+ * Returns the container to write to. If the links belong to another container (recreated, or reconfigured), links and outbox are deleted.
+ * The next cycle reads the new container and plans a first run: with `firstRun: plan` an administrator must approve it.
  * @param lease the lane's
  * @returns null if no write is possible before the next cycle
  */
-export async function openCalendar(
-  { clock, links, log, outbox, targetStore }: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
-  target: OpenTarget,
+export async function openContainer(
+  { clock, links, log, outbox, targetStore }: Pick<Engine, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
+  target: EngineTarget,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<string | null> {
   const { container: storedContainer } = await targetStore.read(target.id);
   if (storedContainer !== null && target.preparedContainer === storedContainer) return storedContainer;
-  const container = await prepareCalendar(links, target, storedContainer, signal);
+  const container = await prepareContainer(links, target, storedContainer, signal);
   target.preparedContainer = container;
   if (storedContainer === container) return container;
   if (storedContainer !== null) {
     await links.clear(target.id, lease);
     await outbox.clear(target.id);
-    log.warn({ target: target.id }, 'calendar was replaced: daemon rebuilds the links');
+    log.warn({ target: target.id }, 'container was replaced: daemon rebuilds the links');
   }
-  // An earlier approval applied to the first run of the other calendar.
+  // An earlier approval applied to the first run of the other container.
   const replaced =
     storedContainer === null
       ? {}
       : { firstRunApprovedAt: null, ...(!isRenamed(storedContainer, container) && { replacedAt: clock() }) };
-  // Freshness and failure described the other calendar.
+  // Freshness and failure described the other container.
   const unknown = {
     cursor: null,
     readWholeAt: null,
@@ -210,7 +201,21 @@ export async function openCalendar(
   return null;
 }
 
-/** Returns whether only the name of the server differs: its users still see this calendar. */
+/** Ends a target's wait for an answering host. @returns whether its lane must run */
+export async function endWait(
+  { targetStore, outbox, clock }: Pick<Engine, 'targetStore' | 'outbox' | 'clock'>,
+  target: string,
+  host: string,
+): Promise<boolean> {
+  const record = await targetStore.read(target);
+  // Meanwhile the target may wait for another reason.
+  if (record.outage !== host) return false;
+  await targetStore.write(target, { pausedUntil: null });
+  await outbox.hurry(target, clock(), OUTAGE_CODES);
+  return true;
+}
+
+/** Returns whether only the name of the server differs: its users still see this container. */
 function isRenamed(stored: string, container: string): boolean {
   const [before, now] = [URL.parse(stored), URL.parse(container)];
   return before !== null && now !== null && before.host !== now.host && before.pathname === now.pathname;
@@ -221,7 +226,7 @@ const LOOKED_FOR_AT_ONCE = 100;
 
 /** Fetches the existing objects of links, by key and by stored remote id. */
 export async function findLinked(
-  { target: { connector, identity }, container }: PreparedTarget,
+  { target: { connector, identity }, container }: PreparedTarget<Pick<EngineTarget, 'connector' | 'identity'>>,
   links: readonly Link[],
   signal: AbortSignal,
 ): Promise<RemoteItem<Item>[]> {
