@@ -5,13 +5,7 @@ import { fromCursor, toCursor } from '../../src/connectors/cursor.ts';
 import { recoveredParts, withTheirs } from '../../src/connectors/event-content.ts';
 import { spanOf } from '../../src/connectors/icalendar-zones.ts';
 import { askedAlone, failed } from '../../src/connectors/outcomes.ts';
-import {
-  type Calendars,
-  locateCalendar,
-  ownerText,
-  prepareCalendar,
-  supersededBy,
-} from '../../src/connectors/owner.ts';
+import { type Calendars, ownerText, prepareCalendar, supersededBy } from '../../src/connectors/owner.ts';
 import { parseJson } from '../../src/model/json.ts';
 import type { ItemKey, Operation, Outcome } from '../../src/model/operations.ts';
 import { overlaps, type TimeWindow } from '../../src/model/time.ts';
@@ -40,8 +34,7 @@ export function openJsonCalendar(context: ConnectorContext<JsonCalendarSettings>
     return all.filter(({ item }) => window === null || item === null || overlaps(spanOf(item.time, zone), window));
   };
   const connector: Connector = {
-    prepare: (storedId, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, storedId),
-    ...('create' in settings.calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
+    prepare: (storedId, choice, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, storedId, choice),
     async apply(container, operations, signal) {
       const outcomes: Outcome[] = [];
       if (operations.length === 0) return outcomes;

@@ -153,12 +153,9 @@ export async function prepareCalendar(
   storedContainer: string | null,
   signal: AbortSignal,
 ): Promise<string> {
-  const isMissed =
-    storedContainer === null &&
-    connector.locate !== undefined &&
-    (await links.count(id)) > 0 &&
-    (await connector.locate(signal)) === null;
-  if (!isMissed) return await connector.prepare(storedContainer, signal);
+  const creates = storedContainer !== null || (await links.count(id)) === 0;
+  const container = await connector.prepare(storedContainer, { creates }, signal);
+  if (container !== null) return container;
   throw new MirrorError(message('calendar-not-found'), {
     actor: 'settings',
     code: 'calendar-not-found',

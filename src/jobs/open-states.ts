@@ -269,7 +269,7 @@ async function lookForState(
   signal: AbortSignal,
 ): Promise<PushedState> {
   try {
-    const container = (await target.connector.locate?.(signal)) ?? null;
+    const container = target.crm === null ? await target.connector.prepare(null, { creates: false }, signal) : null;
     return { links: await readOwnLinks(stored, target, { container, clinicReading }, signal), pending: new Map() };
   } catch (error) {
     signal.throwIfAborted();

@@ -283,7 +283,9 @@ describe('a record of a target that is not proved, while its links survived', ()
     await unprove('doctor');
     const tenant = world.open();
     const { connector } = targetOf(tenant);
-    connector.locate = async () => null;
+    const { prepare } = connector;
+    connector.prepare = async (stored, choice, signal) =>
+      choice.creates ? await prepare(stored, choice, signal) : null;
     const before = world.model.calls.prepare;
     await pull(tenant);
     expect((await tenant.targetStore.read('doctor')).failure).toMatchObject({
@@ -294,7 +296,7 @@ describe('a record of a target that is not proved, while its links survived', ()
       code: 'calendar-not-found',
     });
     expect(world.model.calls.prepare).toBe(before);
-    connector.locate = async () => 'calendar-1';
+    connector.prepare = prepare;
     world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30 }));
     world.clock.now += HOUR_MS;
     await cycle(tenant);
