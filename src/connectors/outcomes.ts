@@ -34,8 +34,8 @@ export function deletedWith(
   additions: string | undefined,
   effect: 'deleted' | 'already-gone' = 'deleted',
 ): Extract<Outcome, { result: 'deleted' }> {
-  const isKept = additions !== undefined && erase !== true && isDuplicate !== true;
-  return { recordId, result: 'deleted', effect, ...(isKept ? { additions } : {}) };
+  const hasAdditions = additions !== undefined && erase !== true && isDuplicate !== true;
+  return { recordId, result: 'deleted', effect, ...(hasAdditions ? { additions } : {}) };
 }
 
 /**
