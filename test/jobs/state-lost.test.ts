@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { planTenant } from '../../src/control/plan.ts';
 import { status } from '../../src/control/status.ts';
 import { acceptLoss } from '../../src/features/backup/backups.ts';
 import { decideHold, listHolds } from '../../src/features/holds/holds.ts';
@@ -228,6 +229,18 @@ describe('a state that was emptied', () => {
     expect((await status(openInstallation({ tenants: [looked] }))).tenants[0]?.uncertainty).toBeNull();
     expect(await ran.protection.uncertainty()).toMatchObject({ code: 'state-lost' });
     expect(await looked.protection.uncertainty({ lookOnly: true })).toMatchObject({ code: 'state-lost' });
+  });
+
+  it('is planned with the events that the calendar of the settings still has, and nothing is written', async () => {
+    const world = createWorld();
+    await cycle(world.open());
+    await redis.connect().flushall();
+    const tenant = world.open();
+    const { operations } = world.model.calls;
+    const plan = await planTenant(openInstallation({ tenants: [tenant] }), tenant.id, () => {}, NEVER);
+    expect(plan.targets).toMatchObject([{ target: 'doctor', lines: [], unchanged: 6 }]);
+    expect(world.model.calls.operations).toBe(operations);
+    expect(await tenant.links.count('doctor')).toBe(0);
   });
 
   it('no loss is recorded for a tenant that was only read', async () => {
