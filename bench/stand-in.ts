@@ -13,7 +13,7 @@ export function standIn<Settings>(
   return {
     ...{ name, streams: ['appointments'], holds: 'events' },
     supports: {
-      ...{ operations: ['create', 'update', 'delete'], batchSize, concurrency: 1, createsContainer: true },
+      ...{ operations: ['create', 'update', 'delete'], batchSize, concurrency: 1 },
       ...{ revivesKeys: true, keys: 'enforced', duplicatesAreOurs: false, erases: [] },
     },
     connectionKinds: ['bearer'],

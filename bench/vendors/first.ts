@@ -1,3 +1,4 @@
+import { containerOf } from '../../test/support/container-of.ts';
 import { AGENDA_HOLDS, type CycleWorld, openCycleWorld } from '../cycle/world.ts';
 import { atMost, cpuSecondsOf, type Figure, secondsOf } from '../figure.ts';
 import { requestsOf, type Sent } from '../sent.ts';
@@ -79,7 +80,7 @@ interface Place {
 async function placeOf({ tenant }: CycleWorld): Promise<Place> {
   let container = '';
   const sent = await requestsOf(async () => {
-    for (const { connector } of tenant.targets.values()) container = await connector.prepare(null, NEVER);
+    for (const { connector } of tenant.targets.values()) container = await containerOf(connector, null, NEVER);
   });
   const last = sent.at(-1);
   if (last === undefined) throw new Error('the vendor received no request');

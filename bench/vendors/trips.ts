@@ -2,6 +2,7 @@ import type { OpenTarget } from '../../src/jobs/tenant.ts';
 import type { Item } from '../../src/model/items.ts';
 import type { Operation, Outcome } from '../../src/model/operations.ts';
 import { slices } from '../../src/model/pieces.ts';
+import { containerOf } from '../../test/support/container-of.ts';
 import { openCycleWorld } from '../cycle/world.ts';
 import { atMost, type Figure } from '../figure.ts';
 import { requestsOf } from '../sent.ts';
@@ -65,7 +66,7 @@ async function measureVendor(name: VendorName, n: number): Promise<Figure[]> {
   if (target === undefined) throw new Error('the target is not open');
   const formula: Formula = FORMULAS[name];
   const calendarHolds = formula.calendarHolds ?? n;
-  const containers = [await target.connector.prepare(null, NEVER)];
+  const containers = [await containerOf(target.connector, null, NEVER)];
   while (vendor.calendarBeside && containers.length * calendarHolds < n) {
     containers.push(await vendor.calendarBeside(containers[0]!, containers.length));
   }

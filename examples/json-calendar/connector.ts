@@ -1,24 +1,17 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Connector, ConnectorContext } from '../../src/connectors/connector.ts';
 import { fromCursor, toCursor } from '../../src/connectors/cursor.ts';
-import { recoveredParts, withTheirs } from '../../src/connectors/event-content.ts';
 import { spanOf } from '../../src/connectors/icalendar-zones.ts';
-import { askedAlone, failed } from '../../src/connectors/outcomes.ts';
-import {
-  type Calendars,
-  locateCalendar,
-  ownerText,
-  prepareCalendar,
-  supersededBy,
-} from '../../src/connectors/owner.ts';
+import { askedAlone, deletedWith, effectOf, failed } from '../../src/connectors/outcomes.ts';
+import { type Calendars, ownerText, prepareCalendar, supersededBy } from '../../src/connectors/owner.ts';
 import { parseJson } from '../../src/model/json.ts';
 import type { ItemKey, Operation, Outcome } from '../../src/model/operations.ts';
 import { overlaps, type TimeWindow } from '../../src/model/time.ts';
 import { errors } from './errors.ts';
 import {
-  additionsIn,
-  type CalendarFile,
+  additionsTextOf,
   calendarSchema,
   digestOf,
   holds,
@@ -36,30 +29,29 @@ export function openJsonCalendar(context: ConnectorContext<JsonCalendarSettings>
   const pathOf = (container: string) => join(settings.folder, container);
   const calendarsOf = (signal: AbortSignal) => openCalendars(context, files, signal);
   const eventsIn = (text: string | null, window: TimeWindow | null) => {
-    const all = [...new OwnEvents(parsed(text), ownerTag).all()].map(toRemoteItem);
+    const all = ownIn(parsed(text).events, ownerTag).map(toRemoteItem);
     return all.filter(({ item }) => window === null || item === null || overlaps(spanOf(item.time, zone), window));
   };
   const connector: Connector = {
-    prepare: (storedId, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, storedId),
-    ...('create' in settings.calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
+    prepare: (storedId, choice, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, storedId, choice),
     async apply(container, operations, signal) {
-      const outcomes: Outcome[] = [];
-      if (operations.length === 0) return outcomes;
+      let outcomes: Outcome[] = [];
       const edit = (before: string | null) => {
         const calendar = parsed(before);
-        const events = new OwnEvents(calendar, ownerTag);
-        outcomes.push(...operations.map((operation) => carryOut(events, operation)));
-        return events.isChanged ? textOf(calendar) : null;
+        const events = { ...calendar.events };
+        const find = finderIn(events, ownerTag);
+        outcomes = operations.map((operation) => carryOut(events, operation, find, ownerTag));
+        return isDeepStrictEqual(events, calendar.events) ? null : textOf({ ...calendar, events });
       };
-      await files.replace(pathOf(container), edit, signal);
+      if (operations.length > 0) await files.replace(pathOf(container), edit, signal);
       return outcomes;
     },
     async *read(container, window) {
       yield eventsIn(await files.read(pathOf(container)), window);
     },
     async find(container, keys, _signal, remoteIds) {
-      const events = new OwnEvents(parsed(await files.read(pathOf(container))), ownerTag);
-      return keys.flatMap((key) => events.find(key, remoteIds?.get(key) ?? null) ?? []).map(toRemoteItem);
+      const find = finderIn(parsed(await files.read(pathOf(container))).events, ownerTag);
+      return keys.flatMap((key) => find(key, remoteIds?.get(key) ?? null) ?? []).map(toRemoteItem);
     },
     async changes(container, { cursor, window }) {
       // A file lists no changes: its digest only shows whether anything changed.
@@ -76,98 +68,48 @@ export function openJsonCalendar(context: ConnectorContext<JsonCalendarSettings>
   });
 }
 
-/** Own events of a calendar in memory, which operations change. */
-class OwnEvents {
-  isChanged = false;
-  readonly ownerTag: string;
-  readonly #events: CalendarFile['events'];
-  #renamed: Map<ItemKey, string> | null = null;
+/** Events of a file by id. */
+type Events = Record<string, unknown>;
 
-  constructor({ events }: CalendarFile, ownerTag: string) {
-    this.#events = events;
-    this.ownerTag = ownerTag;
-  }
+/** Returns the own event at the id of an operation, or otherwise the own event with its key, which a user renamed. */
+type Find = (key: ItemKey, remoteId: string | null, isThisOnly?: boolean) => OwnEvent | null;
 
-  *all(): Generator<OwnEvent> {
-    for (const [id, value] of Object.entries(this.#events)) {
-      const own = ownEvent(this.ownerTag, id, value);
-      if (own !== null) yield own;
-    }
-  }
-
-  has(id: string): boolean {
-    return Object.hasOwn(this.#events, id);
-  }
-
-  /** Returns the event at the id of an operation, or the event that a user renamed. */
-  find(key: ItemKey, remoteId: string | null, isThisOnly = false): OwnEvent | null {
-    const id = remoteId ?? key;
-    const own = this.has(id) ? ownEvent(this.ownerTag, id, this.#events[id], key) : null;
-    if (own?.key === key || isThisOnly) return own;
-    this.#renamed ??= new Map([...this.all()].map((each) => [each.key, each.id]));
-    const other = this.#renamed.get(key);
-    return other === undefined || !this.has(other) ? null : ownEvent(this.ownerTag, other, this.#events[other]);
-  }
-
-  set(id: string, event: object): void {
-    this.#events[id] = event;
-    this.isChanged = true;
-  }
-
-  delete(id: string): void {
-    delete this.#events[id];
-    this.isChanged = true;
-  }
+function ownIn(events: Events, ownerTag: string): OwnEvent[] {
+  return Object.entries(events).flatMap(([id, value]) => ownEvent(ownerTag, id, value) ?? []);
 }
 
-function carryOut(events: OwnEvents, operation: Operation): Outcome {
-  if (operation.kind === 'delete') return remove(events, operation);
-  const { recordId, key, item } = operation;
-  const remoteId = operation.kind === 'update' ? operation.remoteId : null;
-  const { startAt, endAt } = spanOf(item.time, 'UTC');
-  if (!(endAt >= startAt)) return failed(operation, errors.make('ends-before-start'));
-  const own = events.find(key, remoteId);
-  if (own === null && events.has(key)) return { recordId, result: 'key-burnt' };
+function finderIn(events: Events, ownerTag: string): Find {
+  let renamed: Map<ItemKey, OwnEvent> | null = null;
+  return (key, remoteId, isThisOnly = false) => {
+    const id = remoteId ?? key;
+    const own = Object.hasOwn(events, id) ? ownEvent(ownerTag, id, events[id], key) : null;
+    if (own?.key === key || isThisOnly) return own;
+    renamed ??= new Map(ownIn(events, ownerTag).map((each) => [each.key, each]));
+    return renamed.get(key) ?? null;
+  };
+}
+
+/** Changes the events as an operation demands. The operations of one call have distinct keys. */
+function carryOut(events: Events, operation: Operation, find: Find, ownerTag: string): Outcome {
+  const { recordId, key, remoteId, isDuplicate } = { remoteId: null, isDuplicate: false, ...operation };
+  const own = find(key, remoteId, isDuplicate);
   const superseded = own && supersededBy(operation, toRemoteItem(own));
   if (superseded !== null) return superseded;
+  if (operation.kind === 'delete') {
+    if (own === null) return { recordId, result: 'deleted', effect: 'already-gone' };
+    delete events[own.id];
+    return deletedWith(operation, additionsTextOf(own));
+  }
+  const { startAt, endAt } = spanOf(operation.item.time, 'UTC');
+  if (!(endAt >= startAt)) return failed(operation, errors.make('ends-before-start'));
+  if (own === null && Object.hasOwn(events, key)) return { recordId, result: 'key-burnt' };
   const id = own?.id ?? key;
-  const [made, replaced] =
-    operation.kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
-  const written = {
-    ...({ recordId, result: 'written', effect: own === null ? made : replaced } as const),
-    ...({ remoteId: id === key ? null : id, marks: 'kept' } as const),
-  };
-  if (own?.event != null && holds(own, operation))
-    return { ...written, versionTag: digestOf(JSON.stringify(own.event)) };
-  const event = toEvent(events.ownerTag, operation, own && withAdditions(own, operation));
-  events.set(id, event);
-  return { ...written, versionTag: digestOf(JSON.stringify(event)) };
-}
-
-function remove(events: OwnEvents, operation: Extract<Operation, { kind: 'delete' }>): Outcome {
-  const { recordId, key, remoteId, isDuplicate = false, erase = false } = operation;
-  const own = events.find(key, remoteId, isDuplicate);
-  if (own === null) return { recordId, result: 'deleted', effect: 'already-gone' };
-  const superseded = supersededBy(operation, toRemoteItem(own));
-  if (superseded !== null) return superseded;
-  events.delete(own.id);
-  const additions = isDuplicate || erase ? undefined : additionsOf(own);
-  return { recordId, result: 'deleted', effect: 'deleted', ...(additions === undefined ? {} : { additions }) };
-}
-
-/** Returns users' additions to an event; undefined for none. */
-function additionsOf({ event, parts: { theirs } }: OwnEvent): string | undefined {
-  const fields = additionsIn(event ?? {});
-  return theirs === '' && Object.keys(fields).length === 0 ? undefined : JSON.stringify([theirs, fields]);
-}
-
-/** Adds users' additions to another event, each once. */
-function withAdditions(own: OwnEvent, operation: Exclude<Operation, { kind: 'delete' }>): OwnEvent {
-  const parts = recoveredParts(own.parts, 'plain', operation);
-  const added = operation.kind === 'update' ? operation.additions : undefined;
-  if (added === undefined || own.event === null) return { ...own, parts };
-  const [theirs, fields] = JSON.parse(added) as [string, object];
-  return { ...own, parts: withTheirs(parts, theirs), event: { ...fields, ...own.event } };
+  const isWritten = own !== null && holds(own, operation);
+  const event = isWritten ? own.event : toEvent(ownerTag, operation, own);
+  if (!isWritten) events[id] = event;
+  const versionTag = digestOf(JSON.stringify(event));
+  const effect = effectOf(operation, own === null);
+  return { recordId, result: 'written', effect, versionTag, remoteId: id === key ? null : id, marks: 'kept' };
 }
 
 /** Gives access to the calendars in the folder. The name of a created one follows from the owner tag, so that two workers create one. */
@@ -191,21 +133,20 @@ function openCalendars(
     },
     async create(title) {
       const id = `clinic-mirror-${ownerTag}.json`;
-      const text = [mark, ...(owner === undefined ? [] : [ownerText(owner)])].join(' ');
-      const fresh = (before: string | null) => (before === null ? textOf({ title, owner: text, events: {} }) : null);
-      await files.replace(join(folder, id), fresh, signal);
+      const fresh = textOf({ title, owner: owner === undefined ? mark : `${mark} ${ownerText(owner)}`, events: {} });
+      await files.replace(join(folder, id), (before) => (before === null ? fresh : null), signal);
       return id;
     },
   };
 }
 
-function parsed(text: string | null): CalendarFile {
+function parsed(text: string | null) {
   if (text === null) throw errors.make('calendar-gone');
   const calendar = calendarSchema.safeParse(parseJson(text));
   if (!calendar.success) throw errors.make('calendar-unreadable');
   return calendar.data;
 }
 
-function textOf(calendar: CalendarFile): string {
+function textOf(calendar: z.output<typeof calendarSchema>): string {
   return `${JSON.stringify(calendar, null, 2)}\n`;
 }

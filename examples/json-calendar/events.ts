@@ -6,7 +6,9 @@ import {
   joinDescription,
   NO_DESCRIPTION,
   readDescription,
+  recoveredParts,
   toDescriptionStamp,
+  withTheirs,
 } from '../../src/connectors/event-content.ts';
 import { areOfWrite, fromFields, labelsOf, type Owned, ownedBy, toFields } from '../../src/connectors/labels.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
@@ -37,7 +39,6 @@ export const calendarSchema = z.looseObject({
   owner: z.string().optional(),
   events: z.record(z.string(), z.unknown()),
 });
-export type CalendarFile = z.output<typeof calendarSchema>;
 
 /** Users may rename or copy an event, so its key is also a label. */
 const FIELDS = { ownerTag: 'owner', key: 'key', sealedRecordId: 'record', revision: 'revision' };
@@ -98,13 +99,17 @@ function fitted(item: CalendarItem): CalendarItem {
   };
 }
 
-/** Builds an event, with users' additions to the existing event. */
-export function toEvent(ownerTag: string, write: Write, existing: Pick<OwnEvent, 'event' | 'parts'> | null) {
+/** Builds an event, with users' additions to the existing event and to a removed event, each once. */
+export function toEvent(ownerTag: string, write: Write, existing: OwnEvent | null) {
   const item = fitted(write.item);
+  const recovered = existing === null ? NO_DESCRIPTION : recoveredParts(existing.parts, 'plain', write);
+  const added = write.kind === 'update' && existing?.event != null ? write.additions : undefined;
+  const [theirs, fields] = added === undefined ? ['', {}] : (JSON.parse(added) as [string, object]);
   return {
+    ...fields,
     ...additionsIn(existing?.event ?? {}),
     ...item,
-    description: joinDescription(item.description, existing?.parts ?? NO_DESCRIPTION) || null,
+    description: joinDescription(item.description, withTheirs(recovered, theirs)) || null,
     labels: {
       ...toFields(FIELDS, labelsOf(ownerTag, write)),
       [DESCRIPTION_STAMP]: toDescriptionStamp(item.description),
@@ -112,8 +117,14 @@ export function toEvent(ownerTag: string, write: Write, existing: Pick<OwnEvent,
   };
 }
 
+/** Returns users' additions to an event as a text for another event; undefined for none. */
+export function additionsTextOf({ event, parts: { theirs } }: OwnEvent): string | undefined {
+  const fields = additionsIn(event ?? {});
+  return theirs === '' && Object.keys(fields).length === 0 ? undefined : JSON.stringify([theirs, fields]);
+}
+
 /** Returns the fields of an event that users added. */
-export function additionsIn(event: object): object {
+function additionsIn(event: object): object {
   return Object.fromEntries(
     Object.entries(event).filter(([name]) => name !== 'labels' && !Object.hasOwn(itemSchema.shape, name)),
   );

@@ -13,7 +13,6 @@ export const jsonCalendar: ConnectorModule<JsonCalendarSettings> = {
     operations: ['create', 'update', 'delete'],
     batchSize: 100,
     concurrency: 1,
-    createsContainer: true,
     revivesKeys: true,
     keys: 'enforced',
     duplicatesAreOurs: true,

@@ -8,12 +8,11 @@ import type { Connector, Subscription } from './connector.ts';
  * with an unusable id never affects others: its operation fails by name, and a fetch reports the object as unreadable.
  */
 export function boundedBy<Wanted extends Item>(connector: Connector<Wanted>): Connector<Wanted> {
-  const { locate, subscriptions } = connector;
+  const { subscriptions } = connector;
   const itemsOf = (items: RemoteItem<Wanted>[]) => items.map(boundedItem);
   return {
     ...connector,
-    prepare: async (storedId, signal) => storable('container', await connector.prepare(storedId, signal)),
-    ...(locate !== undefined && { locate: async (signal) => storable('container', await locate(signal)) }),
+    prepare: async (...call) => storable('container', await connector.prepare(...call)),
     apply: async (...call) => (await connector.apply(...call)).map(boundedOutcome),
     async *read(...call) {
       for await (const items of connector.read(...call)) yield itemsOf(items);

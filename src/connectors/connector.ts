@@ -22,8 +22,6 @@ export interface ConnectorSupports {
   batchSize: number;
   /** Concurrent `apply` calls allowed for one target. */
   concurrency: number;
-  /** Whether the connector can create a dedicated calendar. */
-  createsContainer: boolean;
   /** Whether a deleted key can be used again (otherwise the connector returns `key-burnt`). */
   revivesKeys: boolean;
   keys: KeyPromise;
@@ -136,8 +134,8 @@ export interface ContactStamp {
   as: { key: ItemKey; sealedRecordId: string } | null;
 }
 
-/** Contacts that existed before clinic-mirror. All methods throw MirrorError for failures of the whole target. */
-export interface ExistingContacts {
+/** Contacts of a CRM that can be fetched and stamped by id. All methods throw MirrorError for failures of the whole target. */
+export interface Contacts<Wanted extends Item = CrmItem> {
   /** Lists all free contacts, in pages. */
   list(signal: AbortSignal): AsyncIterable<ExistingContact[]>;
   /** Fetches the current state of the existing contacts among the ids, including stamped ones. */
@@ -147,6 +145,11 @@ export interface ExistingContacts {
    * @returns by remote id, the reason why a contact was not written
    */
   stamp(stamps: readonly ContactStamp[], signal: AbortSignal): Promise<ReadonlyMap<string, MirrorError>>;
+  /**
+   * Finds the contacts that have unique values of own contacts. Absent if the vendor has no unique values.
+   * @param wanted desired content of the own contacts, by key
+   */
+  holders?(wanted: ReadonlyMap<ItemKey, Wanted>, signal: AbortSignal): Promise<Holder[]>;
 }
 
 /**
@@ -204,16 +207,14 @@ export type RemoteIds = ReadonlyMap<ItemKey, string | null>;
 /** One opened target. All methods throw MirrorError for failures of the whole target (authorization, missing calendar, throttling). */
 export interface Connector<Wanted extends Item = CalendarItem> {
   /**
-   * Ensures that the calendar exists: checks the configured calendar, or finds the dedicated calendar by owner tag, or creates it once.
+   * Returns the container to write to: checks the configured calendar, or finds the dedicated calendar by stored id or owner tag, or creates
+   * it once. A CRM's container always exists; its connector checks the mapping, and may create clinic-mirror's own properties.
    * @param storedId container id from an earlier call, null at first
-   * @returns the container's id, which the caller stores
+   * @param choice.creates whether a missing dedicated calendar is created; false for a calendar means that nothing is written
+   * @returns the container's id, which the caller stores; null only without `creates`, if the dedicated calendar does not exist
+   * @throws MirrorError also `settings`, code `identity-key-changed`, for a dedicated calendar from a different identity key
    */
-  prepare(storedId: string | null, signal: AbortSignal): Promise<string>;
-  /**
-   * Finds the dedicated calendar without creating one, or returns null. Absent if the target has no calendar to find.
-   * @throws MirrorError also `settings`, code `identity-key-changed`, as `prepare`, for a calendar from a different identity key
-   */
-  locate?(signal: AbortSignal): Promise<string | null>;
+  prepare(storedId: string | null, choice: { creates: boolean }, signal: AbortSignal): Promise<string | null>;
   /**
    * Carries out at most `supports.batchSize` operations on distinct records.
    * @returns one outcome per operation, in any order; throws only if no operation has an outcome (`outcomes.ts`)
@@ -244,17 +245,12 @@ export interface Connector<Wanted extends Item = CalendarItem> {
     signal: AbortSignal,
   ): Promise<RemoteChanges<Wanted>>;
   /**
-   * Finds the objects that have unique values of own objects. Absent if the vendor has no unique values.
-   * @param wanted desired content of the own objects, by key
-   */
-  holders?(wanted: ReadonlyMap<ItemKey, Wanted>, signal: AbortSignal): Promise<Holder[]>;
-  /**
    * Returns URLs of web pages for objects of a container, by remote id, without objects that have no page. Absent if the vendor has no
    * pages.
    */
   pagesOf?(container: string, remoteIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** Present if contacts can be fetched and stamped by id. */
-  existing?: ExistingContacts;
+  /** Contacts that existed before clinic-mirror. Absent if the target has none, or they cannot be fetched and stamped by id. */
+  contacts?: Contacts<Wanted>;
   /** Absent if the vendor has no notifications. */
   subscriptions?: Subscriptions;
 }

@@ -5,7 +5,7 @@ import type { Clock, Instant } from '../model/time.ts';
 import type { Authorizer, Connector, Subscriptions } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
 import { askedAlone, failed, type Judge, resolveOutcomes } from './outcomes.ts';
-import { type Calendars, locateCalendar, prepareCalendar } from './owner.ts';
+import { type Calendars, prepareCalendar } from './owner.ts';
 import type { WireCall, WireResponse } from './wire.ts';
 
 /**
@@ -71,8 +71,7 @@ export function flowConnector<Scope>(
 ): Connector {
   const { errors, scopeOf, batches, calendarsOf, read, changes, subscriptions } = vendor;
   const connector: Connector = {
-    prepare: (storedId, signal) => prepareCalendar(calendarsOf(signal), calendar, storedId),
-    ...('create' in calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
+    prepare: (storedId, choice, signal) => prepareCalendar(calendarsOf(signal), calendar, storedId, choice),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
       return applyFlows(operations, (operation) => vendor.operationFlow(scope, operation), batches(signal), errors);

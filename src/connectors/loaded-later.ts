@@ -1,20 +1,16 @@
 import type { Item } from '../model/items.ts';
-import type { Connector, ConnectorContext, ExistingContacts, Subscriptions } from './connector.ts';
+import type { Connector, ConnectorContext, Contacts, Subscriptions } from './connector.ts';
 
 /** Properties of a vendor's connectors that are known before their code is loaded. */
 export interface LoadedLater<Settings, Wanted extends Item> {
   /** Imports the code and returns the function that opens a connector. */
   load(): Promise<(context: ConnectorContext<Settings>) => Connector<Wanted>>;
-  /** Whether a connector with these settings has `locate`. */
-  locates(settings: Settings): boolean;
   /** Whether the connector has `subscriptions`. */
   notifies: boolean;
-  /** Whether the connector has `holders`. */
-  namesHolders?: boolean;
   /** Whether the connector has `pagesOf`. */
   hasPages?(settings: Settings): boolean;
-  /** Whether a connector of contacts with these settings has `existing`. */
-  knowsExisting?(settings: Settings): boolean;
+  /** Whether a connector of contacts with these settings has `contacts`; `holders`: with `holders`. */
+  hasContacts?(settings: Settings): boolean | 'holders';
 }
 
 /**
@@ -23,11 +19,9 @@ export interface LoadedLater<Settings, Wanted extends Item> {
  */
 export function loadedLater<Settings, Wanted extends Item>({
   load,
-  locates,
   notifies,
-  namesHolders = false,
   hasPages = () => false,
-  knowsExisting = () => false,
+  hasContacts = () => false,
 }: LoadedLater<Settings, Wanted>): (context: ConnectorContext<Settings>) => Connector<Wanted> {
   return (context) => {
     let connector: Promise<Connector<Wanted>> | null = null;
@@ -41,40 +35,35 @@ export function loadedLater<Settings, Wanted extends Item>({
         });
       return connector;
     };
-    const existing = async () => promised((await opened()).existing);
+    const contacts = async () => promised((await opened()).contacts);
+    const contactsKind = context.crm?.stream === 'patients' && hasContacts(context.settings);
     const subscriptions = async () => promised((await opened()).subscriptions);
     return {
       prepare: async (...asked) => (await opened()).prepare(...asked),
-      ...(locates(context.settings)
-        ? { locate: async (signal: AbortSignal) => promised((await opened()).locate)(signal) }
-        : {}),
       apply: async (...asked) => (await opened()).apply(...asked),
       async *read(...asked) {
         yield* (await opened()).read(...asked);
       },
       find: async (...asked) => (await opened()).find(...asked),
       changes: async (...asked) => (await opened()).changes(...asked),
-      ...(namesHolders
-        ? {
-            holders: async (...asked: Parameters<NonNullable<Connector<Wanted>['holders']>>) =>
-              promised((await opened()).holders)(...asked),
-          }
-        : {}),
       ...(hasPages(context.settings)
         ? {
             pagesOf: async (...asked: Parameters<NonNullable<Connector<Wanted>['pagesOf']>>) =>
               promised((await opened()).pagesOf)(...asked),
           }
         : {}),
-      ...(context.crm?.stream === 'patients' && knowsExisting(context.settings)
+      ...(contactsKind !== false
         ? {
-            existing: {
+            contacts: {
               async *list(signal) {
-                yield* (await existing()).list(signal);
+                yield* (await contacts()).list(signal);
               },
-              read: async (...asked) => (await existing()).read(...asked),
-              stamp: async (...asked) => (await existing()).stamp(...asked),
-            } satisfies ExistingContacts,
+              read: async (...asked) => (await contacts()).read(...asked),
+              stamp: async (...asked) => (await contacts()).stamp(...asked),
+              ...(contactsKind === 'holders' && {
+                holders: async (...asked) => promised((await contacts()).holders)(...asked),
+              }),
+            } satisfies Contacts<Wanted>,
           }
         : {}),
       ...(notifies

@@ -19,6 +19,25 @@ export function failed({ recordId }: Pick<Operation, 'recordId'>, error: MirrorE
   return { recordId, result: 'failed', error } as const;
 }
 
+/** Returns the effect of a successful write. @param isNew whether no own object was there */
+export function effectOf({ kind }: Pick<Operation<Item>, 'kind'>, isNew: boolean) {
+  if (kind === 'create') return isNew ? 'created' : 'adopted';
+  return isNew ? 'recreated' : 'updated';
+}
+
+/**
+ * Returns the outcome of a deletion, with what users had added. The deletions of a second object of a record, and erasures, keep nothing.
+ * @param additions in the connector's own form; undefined for nothing
+ */
+export function deletedWith(
+  { recordId, erase, isDuplicate }: Extract<Operation<Item>, { kind: 'delete' }>,
+  additions: string | undefined,
+  effect: 'deleted' | 'already-gone' = 'deleted',
+): Extract<Outcome, { result: 'deleted' }> {
+  const hasAdditions = additions !== undefined && erase !== true && isDuplicate !== true;
+  return { recordId, result: 'deleted', effect, ...(hasAdditions ? { additions } : {}) };
+}
+
 /**
  * Returns the outcomes of one `apply` unchanged. Only this function decides that the whole target failed.
  * @param isOfCall whether an error belongs to a call that several operations share; default: any error that does not concern one item

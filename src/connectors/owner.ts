@@ -75,29 +75,27 @@ export interface Calendars {
 }
 
 /**
- * Returns the calendar to write to: the configured calendar, or the dedicated calendar, which is created if absent. No one is invited or
- * notified.
+ * Returns the calendar to write to: the configured calendar, or the dedicated calendar, which is created if absent, or null without
+ * `creates`. No one is invited or notified.
  * @param storedId id from an earlier call, null at first
- * @throws MirrorError `settings`, code `calendar-gone`, if the configured calendar is absent
+ * @throws MirrorError `settings`: `calendar-gone` if the configured calendar is absent; `identity-key-changed` if an earlier identity key
+ * created a calendar for this target; `calendar-of-another`
  */
 export async function prepareCalendar(
   calendars: Calendars,
   calendar: { id: string } | { create: string },
   storedId: string | null,
-): Promise<string> {
+  { creates }: { creates: boolean },
+): Promise<string | null> {
   const id = 'id' in calendar ? calendar.id : storedId;
   const found = id === null ? null : await calendars.find(id);
   if (found !== null) return found;
   if ('id' in calendar) throw calendars.errors.make('calendar-gone', { status: 404 });
-  return (await locateCalendar(calendars)) ?? (await calendars.create(calendar.create));
+  return (await locateCalendar(calendars)) ?? (creates ? await calendars.create(calendar.create) : null);
 }
 
-/**
- * Returns the existing dedicated calendar.
- * @throws MirrorError `settings`, code `identity-key-changed`, if an earlier identity key created a calendar for this target;
- * `calendar-of-another`
- */
-export async function locateCalendar({ list, owner }: Pick<Calendars, 'list' | 'owner'>): Promise<string | null> {
+/** Returns the existing dedicated calendar by its owner tag. */
+async function locateCalendar({ list, owner }: Pick<Calendars, 'list' | 'owner'>): Promise<string | null> {
   const all = await list();
   const ours = lowestMarked(all);
   const texts = all.map((one) => one.ownerText);

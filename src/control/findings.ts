@@ -93,33 +93,24 @@ export async function targetFinding(
   const location = `targets.${target.id}.settings in ${settings}`;
   let named: string | null = null;
   const ask = async (): Promise<void> => {
-    if (container === null) {
-      await target.connector.locate?.(signal);
-      return;
-    }
-    named = await namedCalendar(target, signal);
-    if (named !== null && named !== container) return;
+    // The calendar of the next cycle. A CRM has no calendar, and its `prepare` may write.
+    if (target.crm === null) named = await target.connector.prepare(container, { creates: false }, signal);
+    if (container === null || (named !== null && named !== container)) return;
     await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
     if (readBack?.marks === null) throw firstWriteMissing(id, target);
   };
   const well = message(container === null ? 'doctor.answers-first' : 'doctor.answers');
   const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: location }, ask, well);
   if (finding.result !== 'ok') return finding;
-  if (named === null || named === container) {
+  if (container === null || named === null || named === container) {
     if (readBack?.marks !== 'dropped') return finding;
     return { ...finding, result: 'warning', code: 'marks-dropped', what: message('marks-dropped') };
   }
   return {
     ...{ ...finding, result: 'warning', code: 'calendar-changed' },
-    what: message('calendar-changed', { calendar: container ?? '', named }),
+    what: message('calendar-changed', { calendar: container, named }),
     next: message('calendar-changed.remedy', { tenant: id, place: location }),
   };
-}
-
-/** Returns the calendar in the settings, in the form stored in the state; null for a calendar made by clinic-mirror, and for a CRM. */
-async function namedCalendar({ crm, connector }: OpenTarget, signal: AbortSignal): Promise<string | null> {
-  // Without `locate` the settings name an existing calendar: `prepare` creates no calendar.
-  return crm === null && connector.locate === undefined ? await connector.prepare(null, signal) : null;
 }
 
 /** Returns the finding of a problem that the status reports. */

@@ -1,4 +1,4 @@
-import type { ExistingContact, ExistingContacts } from '../connectors/connector.ts';
+import type { Contacts, ExistingContact } from '../connectors/connector.ts';
 import { phoneReader } from '../domain/mapping/fields.ts';
 import { patientSource } from '../domain/mapping-sources.ts';
 import {
@@ -59,15 +59,15 @@ export interface MatchCounts {
 /** A target whose existing contacts can be matched. */
 export interface MatchableTarget {
   target: OpenTarget;
-  existing: ExistingContacts;
+  existing: Contacts;
   crm: CrmFile;
 }
 
 /** Returns null for a target without readable contacts. */
 export function asMatchable(target: OpenTarget): MatchableTarget | null {
   const { connector, configuration, stream } = target;
-  if (stream !== 'patients' || configuration.crm === undefined || connector.existing === undefined) return null;
-  return { target, existing: connector.existing, crm: configuration.crm };
+  if (stream !== 'patients' || configuration.crm === undefined || connector.contacts === undefined) return null;
+  return { target, existing: connector.contacts, crm: configuration.crm };
 }
 
 /** Reads every unmanaged contact, and pairs patients without a contact with similar contacts. */

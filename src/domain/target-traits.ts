@@ -12,7 +12,7 @@ const OF_MANY_ACCOUNTS: ReadonlySet<string> = new Set(['google-service-account',
 /** How the engine treats a target, by its kind. */
 export type TargetTraits = Pick<
   EngineTarget,
-  'sharesLimits' | 'dependsOn' | 'takesOver' | 'plansParts' | 'invalidate' | 'refusedIn' | 'containerMissing'
+  'sharesLimits' | 'dependsOn' | 'takesOver' | 'plansParts' | 'findsContainer' | 'invalidate' | 'refusedIn' | 'containerMissing'
 >;
 
 /** What a target is made of. */
@@ -34,6 +34,8 @@ export function traitsOf({ configuration, crm, identity, fingerprints, connectio
     dependsOn: configuration.crm?.contacts ?? null,
     // Users add notes to events, and a near event must not wait for a whole reading.
     ...{ takesOver: crm === null, plansParts: crm === null },
+    // A CRM's connector may create its own properties.
+    findsContainer: crm === null,
     invalidate: () => fingerprints.invalidate(),
     refusedIn: (objects, written, before) =>
       refusedThere(objects, crm?.refusals ?? [], { ...written, identity }, before),

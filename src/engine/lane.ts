@@ -149,12 +149,9 @@ export async function prepareContainer(
   storedContainer: string | null,
   signal: AbortSignal,
 ): Promise<string> {
-  const isMissed =
-    storedContainer === null &&
-    connector.locate !== undefined &&
-    (await links.count(id)) > 0 &&
-    (await connector.locate(signal)) === null;
-  if (!isMissed) return await connector.prepare(storedContainer, signal);
+  const creates = storedContainer !== null || (await links.count(id)) === 0;
+  const container = await connector.prepare(storedContainer, { creates }, signal);
+  if (container !== null) return container;
   throw containerMissing();
 }
 

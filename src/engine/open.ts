@@ -212,7 +212,7 @@ async function lookForState(
   signal: AbortSignal,
 ): Promise<PushedState> {
   try {
-    const container = (await target.connector.locate?.(signal)) ?? null;
+    const container = target.findsContainer ? await target.connector.prepare(null, { creates: false }, signal) : null;
     return { links: await readOwnLinks(stored, target, { container, reading }, signal), pending: new Map() };
   } catch (error) {
     signal.throwIfAborted();

@@ -230,13 +230,12 @@ export interface Source<R extends Reading = Reading> {
 /** Where the objects are. A subset of a connector. */
 export interface Target<Wanted extends Item = Item> {
   /**
-   * Ensures that the container exists.
+   * Returns the container to write to.
    * @param storedId container id from an earlier call, null at first
-   * @returns the container's id, which the caller stores
+   * @param choice.creates whether a missing container is created
+   * @returns the container's id, which the caller stores; null only without `creates`, if the container does not exist
    */
-  prepare(storedId: string | null, signal: AbortSignal): Promise<string>;
-  /** Finds the container without creating one, or returns null. Absent if the target has no container to find. */
-  locate?(signal: AbortSignal): Promise<string | null>;
+  prepare(storedId: string | null, choice: { creates: boolean }, signal: AbortSignal): Promise<string | null>;
   /** Fetches own objects in the container, in pages. */
   read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem<Wanted>[]>;
   /** Fetches the existing objects among the keys. @param remoteIds stored remote ids by key, null for a derived one */
@@ -280,6 +279,8 @@ export interface EngineTarget extends PlannableTarget {
   takesOver: boolean;
   /** Whether plans over a part of a reading are possible. */
   plansParts: boolean;
+  /** Whether `prepare` without `creates` writes nothing. */
+  findsContainer: boolean;
   /** The container that this process verified; null before the first check and after a failure. */
   preparedContainer: string | null;
   /** Input of the last plan without changes, in this process. */

@@ -4,6 +4,7 @@ import { openCalendars as openOutlook } from '../../src/connectors/outlook-calen
 import { PROPERTIES } from '../../src/connectors/outlook-calendar/limits.ts';
 import { prepareCalendar } from '../../src/connectors/owner.ts';
 import { found, MARK, multistatus, openOn, type Script, serve, signal } from '../connectors/caldav/scripted-server.ts';
+import { containerOf } from '../support/container-of.ts';
 
 /*
  * Attack: a reader of a managed calendar copies its owner tag into the reader's own calendar and shares that calendar with the clinic's
@@ -22,7 +23,7 @@ describe('Google', () => {
   const primary = { id: 'clinic@example.org', accessRole: 'owner', primary: true };
   const shared = { ...own, id: 'a-shared-one' };
 
-  async function prepare(...items: object[]): Promise<{ container: string; made: number }> {
+  async function prepare(...items: object[]): Promise<{ container: string | null; made: number }> {
     let made = 0;
     const answer = (body: unknown) => ({ status: 200, body, retryAfterMs: null });
     const calls = {
@@ -34,10 +35,12 @@ describe('Google', () => {
       },
     };
     const calendars = openGoogle(calls, MARK, null);
-    const container = await prepareCalendar(calendars, { create: 'Appointments' }, null).catch((error) => {
-      expect(made).toBe(0);
-      throw error;
-    });
+    const container = await prepareCalendar(calendars, { create: 'Appointments' }, null, { creates: true }).catch(
+      (error) => {
+        expect(made).toBe(0);
+        throw error;
+      },
+    );
     return { container, made };
   }
 
@@ -59,10 +62,10 @@ describe('Google', () => {
 describe('Microsoft', () => {
   const tag = { singleValueExtendedProperties: [{ id: PROPERTIES.ownerTag, value: MARK }] };
 
-  function prepare(mailbox: string, ...value: object[]): Promise<string> {
+  function prepare(mailbox: string, ...value: object[]): Promise<string | null> {
     const answer = { status: 200, body: { value }, retryAfterMs: null };
     const calendars = openOutlook({ call: async () => answer, mailbox, ownerTag: MARK, owner: null });
-    return prepareCalendar(calendars, { create: 'Appointments' }, null);
+    return prepareCalendar(calendars, { create: 'Appointments' }, null, { creates: true });
   }
 
   test('a calendar with a copied tag that was shared with the mailbox is not written to', async () => {
@@ -92,10 +95,10 @@ describe('a CalDAV server', () => {
   test('a calendar with a copied tag that was shared into the home is not written to', async () => {
     const server = await serve(serverWith(copied));
     const settings = { server: `${server.url}/dav/`, calendar: { home: 'discover', create: 'Appointments' } };
-    await expect(openOn(server, settings).prepare(null, signal())).rejects.toMatchObject(REFUSED);
+    await expect(containerOf(openOn(server, settings), null, signal())).rejects.toMatchObject(REFUSED);
     expect(server.log().filter((line) => !line.startsWith('PROPFIND'))).toEqual([]);
     const both = await serve(serverWith(copied, own));
     const there = { server: `${both.url}/dav/`, calendar: settings.calendar };
-    expect(await openOn(both, there).prepare(null, signal())).toBe(`${both.url}/home/own/`);
+    expect(await containerOf(openOn(both, there), null, signal())).toBe(`${both.url}/home/own/`);
   });
 });

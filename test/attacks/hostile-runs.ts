@@ -28,6 +28,7 @@ import { readYamlInPieces } from '../../src/settings/yaml-file.ts';
 import type { WrittenProfile } from '../clinic/open-client.ts';
 import { openClient, profileOf } from '../clinic/open-client.ts';
 import { ofPatient } from '../domain/mapping/sources.ts';
+import { containerOf } from '../support/container-of.ts';
 import { KEY, KEY_PROPERTY, OWNER_TAG, STAMP_PROPERTY } from './hostile-pages.ts';
 import { checkTenantFile } from './hostile-tenants.ts';
 
@@ -115,14 +116,14 @@ export const RUNS: Readonly<Record<string, Run>> = {
     await readAll(connector);
     await refused(connector.find('c', KEYS, NEVER));
     await refused(connector.changes('c', { cursor: null, window: WINDOW }, NEVER));
-    await refused(connector.prepare(null, NEVER));
+    await refused(containerOf(connector, null, NEVER));
   },
   async microsoft(url) {
     const connector = outlookAt(url);
     await readAll(connector);
     await refused(connector.find('c', KEYS, NEVER));
     await refused(connector.changes('c', { cursor: null, window: WINDOW }, NEVER));
-    await refused(connector.prepare(null, NEVER));
+    await refused(containerOf(connector, null, NEVER));
   },
   async hubspot(url) {
     const names = { keyProperty: KEY_PROPERTY, stampProperty: STAMP_PROPERTY };
@@ -130,7 +131,7 @@ export const RUNS: Readonly<Record<string, Run>> = {
     const connector = hubspot.open({ ...context(), crm: CRM, settings });
     await readAll(connector);
     await refused(connector.find('c', KEYS, NEVER));
-    await refused(connector.prepare(null, NEVER));
+    await refused(containerOf(connector, null, NEVER));
   },
   async salesforce(url) {
     const settings = salesforce.settingsSchema.parse({ instanceUrl: url });
@@ -149,7 +150,7 @@ export const RUNS: Readonly<Record<string, Run>> = {
     const scope = { client, form, ownerTag: OWNER_TAG, pace: { rows: 1 }, log: silentLogger };
     const choices = { allowDuplicates: false, emptiesBin: false };
     await refused(Array.fromAsync(readPages({ ...scope, ...choices }, WINDOW)));
-    await refused(salesforce.open({ ...context(), crm: CRM, settings }).prepare(null, NEVER));
+    await refused(containerOf(salesforce.open({ ...context(), crm: CRM, settings }), null, NEVER));
   },
   async 'other CRM'(url) {
     const settings = restCrm.settingsSchema.parse({ baseUrl: url, profile: 'espocrm' });

@@ -33,6 +33,7 @@ import {
   writeConfiguration,
   writeConnections,
 } from '../settings/configuration-directory.ts';
+import { containerOf } from '../support/container-of.ts';
 import { paced } from '../support/pace.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
@@ -358,7 +359,7 @@ async function openContacts() {
     clock: Date.now,
     settings: hubspot.settingsSchema.parse({ apiUrl: proxy.url }),
   });
-  const prepare = () => connector.prepare(null, AbortSignal.timeout(paced(60_000)));
+  const prepare = () => containerOf(connector, null, AbortSignal.timeout(paced(60_000)));
   const write = (container: string) => connector.apply(container, [PATIENT], AbortSignal.timeout(paced(60_000)));
   const read = async (container: string) =>
     (await Array.fromAsync(connector.read(container, null, AbortSignal.timeout(paced(60_000))))).flat();

@@ -20,7 +20,6 @@ function connectorOf(sent: { outcome?: Outcome; items?: RemoteItem[]; cursor?: s
   const subscription = { id: 's', handle: id, expiresAt: 1 };
   return boundedBy({
     prepare: async () => id,
-    locate: async () => id,
     apply: async () => (outcome === undefined ? [] : [outcome]),
     async *read() {
       yield items;
@@ -83,8 +82,10 @@ test('a tag that is too long counts as none, and a cursor that is too long makes
 test('an id of a calendar or subscription that is too long is refused', async () => {
   const connector = connectorOf({ id: 'x'.repeat(STORED_LIMITS.container + 1) });
   const tooLong = { code: 'value-too-long' };
-  await expect(connector.prepare(null, signal())).rejects.toMatchObject({ ...tooLong, concerns: 'target' });
-  await expect(connector.locate?.(signal())).rejects.toMatchObject(tooLong);
+  for (const creates of [true, false])
+    await expect(connector.prepare(null, { creates }, signal())).rejects.toMatchObject({
+      ...{ ...tooLong, concerns: 'target' },
+    });
   const request = { id: 's', secret: 'secret', address: 'https://example.org/s', expiresAt: 1 };
   await expect(connector.subscriptions?.open('c', request, signal())).rejects.toMatchObject(tooLong);
   const subscription = { id: 's', handle: 'h', expiresAt: 1 };

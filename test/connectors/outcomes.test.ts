@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { concernsOneItem, failed, inTurn, notSent, resolveOutcomes } from '../../src/connectors/outcomes.ts';
+import {
+  concernsOneItem,
+  deletedWith,
+  effectOf,
+  failed,
+  inTurn,
+  notSent,
+  resolveOutcomes,
+} from '../../src/connectors/outcomes.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Operation, Outcome } from '../../src/model/operations.ts';
 
@@ -167,4 +175,22 @@ test('unsent operations have the same error, and are certain', () => {
   expect(other).not.toBe(met);
   expect(other).toEqual(new MirrorError('full', { ...met, ambiguous: false, unsent: true, cause: met }));
   expect(other).toMatchObject({ actor: 'remote', retry: 'later', status: 507, retryAfterMs: 5, remedy: 'make room' });
+});
+
+test('the effect of a write says whether an own object was there', () => {
+  const effects = (['create', 'update'] as const).map((kind) => [effectOf({ kind }, true), effectOf({ kind }, false)]);
+  expect(effects).toEqual([
+    ['created', 'adopted'],
+    ['recreated', 'updated'],
+  ]);
+});
+
+test('a deletion returns what users had added, unless it is an erasure or of a second object', () => {
+  const deletion = { kind: 'delete', recordId: 'a', key: 'k', revision: 1, versionTag: null, remoteId: null } as const;
+  const outcome = { recordId: 'a', result: 'deleted', effect: 'deleted' };
+  expect(deletedWith(deletion, 'note')).toEqual({ ...outcome, additions: 'note' });
+  expect(deletedWith(deletion, 'note', 'already-gone')).toMatchObject({ effect: 'already-gone', additions: 'note' });
+  expect(deletedWith(deletion, undefined)).toEqual(outcome);
+  expect(deletedWith({ ...deletion, erase: true }, 'note')).toEqual(outcome);
+  expect(deletedWith({ ...deletion, isDuplicate: true }, 'note')).toEqual(outcome);
 });

@@ -13,6 +13,7 @@ import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyKind, PropertyValue, StreamName } from '../../src/model/items.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
+import { containerOf } from '../support/container-of.ts';
 import { paced } from '../support/pace.ts';
 import type { ContractDialect, LaggingSearch, Worker } from './contract-target.ts';
 import {
@@ -128,7 +129,7 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
     log: silentLogger,
     createCalendar: null,
   });
-  const container = await preparer.prepare(null, AbortSignal.timeout(paced(60_000)));
+  const container = await containerOf(preparer, null, AbortSignal.timeout(paced(60_000)));
   proxy.forget();
   return {
     supports: restCrm.supports,

@@ -10,6 +10,7 @@ import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyValue, StreamName } from '../../src/model/items.ts';
+import { containerOf } from '../support/container-of.ts';
 import { paced } from '../support/pace.ts';
 import type { ContractDialect, Worker } from './contract-target.ts';
 import {
@@ -130,7 +131,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
     firstName: { property: 'FirstName', isLastRequired: true },
     list: LIST,
     constants,
-    container: await preparer.prepare(null, AbortSignal.timeout(paced(60_000))),
+    container: await containerOf(preparer, null, AbortSignal.timeout(paced(60_000))),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
     authorizer: loginAt(sandbox, proxy.url),
     open: openWorker,

@@ -83,7 +83,6 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
       operations: ['create', 'update', 'delete'],
       batchSize: 5,
       concurrency: 2,
-      createsContainer: true,
       revivesKeys: true,
       keys: 'enforced',
       duplicatesAreOurs: true,

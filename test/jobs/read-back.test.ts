@@ -102,6 +102,14 @@ test('a server that keeps nothing and is corrected gets every event by the sync 
   expect((await status(installation)).problems).toEqual([]);
 });
 
+test('doctor finds a missing calendar of the settings before the first sync, and writes nothing', async () => {
+  const { sandbox, finding, useCalendar, events } = await openWorld('all');
+  expect(await finding()).toMatchObject({ result: 'ok', code: null });
+  useCalendar(`${sandbox.homePath}missing/`);
+  expect(await finding()).toMatchObject({ result: 'problem', code: 'calendar-gone' });
+  expect(await events()).toEqual([]);
+});
+
 test('another calendar in the settings is filled by the sync that doctor proposes, and doctor is content', async () => {
   const { clock, tenant, sandbox, hands, finding, useCalendar, events } = await openWorld('all');
   await cycle(tenant);

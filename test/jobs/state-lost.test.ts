@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { planTenant } from '../../src/control/plan.ts';
 import { status } from '../../src/control/status.ts';
 import { openContainer } from '../../src/engine/lane.ts';
 import { acceptLoss } from '../../src/features/backup/backups.ts';
@@ -230,6 +231,18 @@ describe('a state that was emptied', () => {
     expect(await looked.protection.uncertainty({ lookOnly: true })).toMatchObject({ code: 'state-lost' });
   });
 
+  it('is planned with the events that the calendar of the settings still has, and nothing is written', async () => {
+    const world = createWorld();
+    await cycle(world.open());
+    await redis.connect().flushall();
+    const tenant = world.open();
+    const { operations } = world.model.calls;
+    const plan = await planTenant(openInstallation({ tenants: [tenant] }), tenant.id, () => {}, NEVER);
+    expect(plan.targets).toMatchObject([{ target: 'doctor', lines: [], unchanged: 6 }]);
+    expect(world.model.calls.operations).toBe(operations);
+    expect(await tenant.links.count('doctor')).toBe(0);
+  });
+
   it('no loss is recorded for a tenant that was only read', async () => {
     const tenant = createWorld(dataDirectory).open();
     expect(await tenant.protection.uncertainty({ lookOnly: true })).toBeNull();
@@ -283,7 +296,9 @@ describe('a record of a target that is not proved, while its links survived', ()
     await unprove('doctor');
     const tenant = world.open();
     const { connector } = targetOf(tenant);
-    connector.locate = async () => null;
+    const { prepare } = connector;
+    connector.prepare = async (stored, choice, signal) =>
+      choice.creates ? await prepare(stored, choice, signal) : null;
     const before = world.model.calls.prepare;
     await pull(tenant);
     expect((await tenant.targetStore.read('doctor')).failure).toMatchObject({
@@ -294,7 +309,7 @@ describe('a record of a target that is not proved, while its links survived', ()
       code: 'calendar-not-found',
     });
     expect(world.model.calls.prepare).toBe(before);
-    connector.locate = async () => 'calendar-1';
+    connector.prepare = prepare;
     world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30 }));
     world.clock.now += HOUR_MS;
     await cycle(tenant);

@@ -65,7 +65,7 @@ function namedTarget(id: string): ModelTarget {
     const inner = (container: string) => container.slice(id.length + 1);
     return {
       ...connector,
-      prepare: async (known, signal) => `${id}/${await connector.prepare(known, signal)}`,
+      prepare: async (...asked) => `${id}/${await connector.prepare(...asked)}`,
       apply: (container, operations, signal) => connector.apply(inner(container), operations, signal),
     };
   };

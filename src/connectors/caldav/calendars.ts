@@ -24,6 +24,8 @@ export interface CalendarSearch {
   settings: CaldavSettings;
   ownerTag: string;
   owner: Owner | null;
+  /** Whether a missing calendar is created. */
+  creates: boolean;
   signal: AbortSignal;
 }
 
@@ -32,9 +34,11 @@ export interface CalendarSearch {
  * After the server was renamed, the stored calendar is found by owner tag at the new name.
  * The new calendar's name is derived from the owner tag, so that two concurrent workers create only one. The name of a deleted calendar is
  * never reused.
- * @throws MirrorError `settings` if the calendar is absent, is read-only or is not a calendar
+ * @returns null only without `creates`, if the calendar does not exist
+ * @throws MirrorError `settings` if the calendar is absent, is read-only or is not a calendar; code `identity-key-changed` if an earlier
+ * identity key created a calendar for this target
  */
-export async function prepareCalendar(search: CalendarSearch, storedId: string | null): Promise<URL> {
+export async function prepareCalendar(search: CalendarSearch, storedId: string | null): Promise<URL | null> {
   const { calendar } = search.settings;
   if ('url' in calendar) {
     return checked(await proveThere({ ...search, url: asCollection(new URL(calendar.url)), isOwn: false }));
@@ -60,8 +64,10 @@ async function preparedIn(
   { create }: { create: string },
   home: URL,
   storedId: string | null,
-): Promise<URL> {
-  return (await locateIn(search, home)) ?? (await createCalendar(search, home, create, storedId));
+): Promise<URL | null> {
+  return (
+    (await locateIn(search, home)) ?? (search.creates ? await createCalendar(search, home, create, storedId) : null)
+  );
 }
 
 /** Returns the calendar if discovery leads to another host of the site than the stored one: the server has a new name. */
@@ -72,15 +78,6 @@ async function movedTo(search: CalendarSearch, home: string, stored: URL): Promi
 
 function isUnreachable(error: unknown): boolean {
   return error instanceof MirrorError && (error.code === 'connection-failed' || error.code === 'timeout');
-}
-
-/**
- * Returns the URL of an existing calendar that clinic-mirror created, or null if the tenant file configures a calendar.
- * @throws MirrorError `settings`, code `identity-key-changed`, if an earlier identity key created a calendar for this target
- */
-export async function locateCalendar(search: CalendarSearch): Promise<URL | null> {
-  const { calendar } = search.settings;
-  return 'url' in calendar ? null : locateIn(search, await homeOf(search, calendar.home));
 }
 
 async function homeOf({ session, settings, signal }: CalendarSearch, home: string): Promise<URL> {

@@ -4,7 +4,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import { askedAlone, inTurn, resolveOutcomes } from '../outcomes.ts';
-import { describe, locateCalendar, prepareCalendar, readTag } from './calendars.ts';
+import { describe, prepareCalendar, readTag } from './calendars.ts';
 import { type Collection, keyOf, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';
 import { errors } from './errors.ts';
 import { findOurs, multiget, readOurs, toRemoteItems } from './reading.ts';
@@ -21,11 +21,9 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
     return { session, url: asCollection(new URL(container)), isOwn, ownerTag, clock, signal };
   }
   const connector: Connector = {
-    async prepare(storedId, signal) {
-      return (await prepareCalendar({ session, settings, ownerTag, owner, signal }, storedId)).href;
-    },
-    async locate(signal) {
-      return (await locateCalendar({ session, settings, ownerTag, owner, signal }))?.href ?? null;
+    async prepare(storedId, { creates }, signal) {
+      const search = { session, settings, ownerTag, owner, creates, signal };
+      return (await prepareCalendar(search, storedId))?.href ?? null;
     },
     apply: (container, operations, signal) => applyAll(collectionAt(container, signal), operations),
     read: (container, window, signal) => readOurs(collectionAt(container, signal), window),

@@ -15,7 +15,6 @@ export const caldav: ConnectorModule<CaldavSettings> = {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: 1,
-    createsContainer: true,
     revivesKeys: true,
     // Enforced by name. A client may have renamed an object, so its UID is searched before the object is created again.
     keys: 'enforced',
@@ -31,7 +30,6 @@ export const caldav: ConnectorModule<CaldavSettings> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openCaldav,
-    locates: ({ calendar }) => 'create' in calendar,
     notifies: false,
   }),
 };

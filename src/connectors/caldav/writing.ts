@@ -2,6 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS, recoveredParts } from '../event-content.ts';
 import { areOfWrite, labelsOf } from '../labels.ts';
+import { deletedWith, effectOf } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { additionsTextOf, withAdditionsOf } from './additions.ts';
 import { checked, mayWrite, proveThere } from './calendars.ts';
@@ -100,10 +101,9 @@ async function adoptElsewhere(
  * renamed object is searched first.
  */
 async function makeAgain(collection: Collection, operation: Write): Promise<LocatedOutcome> {
-  const isNew = operation.kind === 'create';
-  const elsewhere = await findRenamed(collection, operation.key, { hadLink: !isNew });
-  if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, isNew ? 'adopted' : 'updated');
-  return await create(collection, operation, isNew ? 'created' : 'recreated');
+  const elsewhere = await findRenamed(collection, operation.key, { hadLink: operation.kind === 'update' });
+  if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, effectOf(operation, false));
+  return await create(collection, operation, effectOf(operation, true));
 }
 
 async function update(
@@ -161,7 +161,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
   let stored = seen === undefined && mustLook ? await lookUp(collection, url) : seen;
   if (stored === undefined) {
     const answer = await sendDelete(collection, url, tag);
-    if (isDone(answer)) return deleted(operation, 'deleted');
+    if (isDone(answer)) return deleted(operation);
     if (!isMissingOrChanged(answer)) throw await explained(collection, answer);
     stored = await lookUp(collection, url);
   }
@@ -174,7 +174,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
   if (superseded !== null) return { outcome: superseded, url: null };
   const etag = operation.erase === true ? await emptied(collection, operation, stored) : stored.etag;
   const answer = await sendDelete(collection, stored.url, etag);
-  if (isDone(answer)) return deleted(operation, 'deleted', stored);
+  if (isDone(answer)) return deleted(operation, 'deleted', stored.content);
   if (answer.status === 404 || answer.status === 410) return deleted(operation, 'already-gone');
   throw await explained(collection, answer);
 }
@@ -305,14 +305,10 @@ function foreignName(url: URL, key: string): string | null {
 }
 
 function deleted(
-  { recordId, erase, isDuplicate }: Delete,
-  effect: 'deleted' | 'already-gone',
-  stored: StoredObject | null = null,
+  operation: Delete,
+  effect: 'deleted' | 'already-gone' = 'deleted',
+  content: StoredObject['content'] = null,
 ): LocatedOutcome {
-  const content = erase === true || isDuplicate === true ? null : stored?.content;
-  const additions = content == null ? undefined : additionsTextOf(content);
-  return {
-    outcome: { recordId, result: 'deleted', effect, ...(additions === undefined ? {} : { additions }) },
-    url: null,
-  };
+  const additions = content === null ? undefined : additionsTextOf(content);
+  return { outcome: deletedWith(operation, additions, effect), url: null };
 }

@@ -7,6 +7,7 @@ import { type Instant, overlaps, type TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { addInstant, addText, addTimes, carriable } from '../icalendar.ts';
 import { spanOf } from '../icalendar-zones.ts';
+import { effectOf } from '../outcomes.ts';
 import type { FeedSettings } from './schemas.ts';
 import { RETAINED_BEFORE_MS } from './schemas.ts';
 
@@ -59,17 +60,21 @@ async function carryOut(store: FeedStore, operation: Operation, ownerTag: string
     description: operation.item.description || null,
     location: operation.item.location || null,
   };
-  const [made, replaced] =
-    operation.kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
   const existing = (await store.entries([key])).get(key);
   // An unchanged event causes no change in fetched calendars.
   if (existing !== undefined && isSame(existing, operation, item)) {
-    return { recordId, result: 'written', effect: replaced, versionTag: String(existing.revision), remoteId: null };
+    return {
+      recordId,
+      result: 'written',
+      effect: effectOf(operation, false),
+      versionTag: String(existing.revision),
+      remoteId: null,
+    };
   }
   const entry = { revision, ownerTag, sealedRecordId, item, ...toFeedEvent(key, item, revision, now) };
   const stood = await store.put(key, entry);
   if (stood === 'later') return superseded(store, operation);
-  const effect = stood === 'nothing' ? made : replaced;
+  const effect = effectOf(operation, stood === 'nothing');
   return { recordId, result: 'written', effect, versionTag: String(revision), remoteId: null };
 }
 

@@ -12,7 +12,6 @@ export const feed: ConnectorModule<FeedSettings> = {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: 1,
-    createsContainer: true,
     revivesKeys: true,
     keys: 'enforced',
     duplicatesAreOurs: true,
@@ -24,7 +23,6 @@ export const feed: ConnectorModule<FeedSettings> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openFeed,
-    locates: () => false,
     notifies: false,
   }),
 };

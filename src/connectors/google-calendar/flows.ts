@@ -5,7 +5,7 @@ import { storableTag } from '../../model/stored-limits.ts';
 import { deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { labelsOf } from '../labels.ts';
-import { failed } from '../outcomes.ts';
+import { deletedWith, failed } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { additionsTextOf, withAdditionsOf } from './additions.ts';
@@ -149,9 +149,8 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
   const answer = yield* write(deleteCall(scope, id, event.etag));
-  const outcome = yield* deleted(scope, operation, answer);
-  const additions = additionsTextOf(event);
-  return additions === undefined || operation.isDuplicate === true ? outcome : { ...outcome, additions };
+  const { effect } = yield* deleted(scope, operation, answer);
+  return deletedWith(operation, additionsTextOf(event), effect);
 }
 
 /**

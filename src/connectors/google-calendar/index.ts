@@ -15,7 +15,6 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
-    createsContainer: true,
     revivesKeys: true,
     keys: 'enforced',
     duplicatesAreOurs: true,
@@ -36,7 +35,6 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openGoogleCalendar,
-    locates: ({ calendar }) => 'create' in calendar,
     notifies: true,
     hasPages: () => true,
   }),

@@ -4,7 +4,7 @@ import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
+import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
 import { askedAlone, failed, resolveOutcomes } from '../outcomes.ts';
@@ -45,7 +45,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     yield* readOurs(await scopeFor(signal), window);
   }
   const connector: Connector<CrmItem> = {
-    async prepare(_storedId, signal) {
+    async prepare(_storedId, _choice, signal) {
       const scope = bareScope(signal);
       account = await readAccount(scope.client, scope.paths);
       const { catalogue, hasUniqueKey } = await prepareProperties(scope);
@@ -68,13 +68,8 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
       const records = await findByKeys(scope, keys, namesToRead(scope));
       return records.filter(({ isForeign }) => !isForeign).map((record) => toRemoteItem(scope, record));
     },
-    async holders(wanted, signal) {
-      if (target.object !== 'contacts') return [];
-      const properties = new Map([...wanted].map(([key, item]) => [key, item.properties]));
-      return await findHolders(bareScope(signal), properties);
-    },
     pagesOf: async (container, remoteIds) => pagesOf(container, remoteIds),
-    existing: openExisting(scopeFor),
+    contacts: openContacts(bareScope, scopeFor),
     changes: (_container, { window }, signal) => wholeChanges(read(window, signal)),
   };
   return askedAlone(connector, { errors });
@@ -171,7 +166,10 @@ export function pagesOf(container: string, remoteIds: readonly string[]): Readon
 const OTHER_ADDRESSES = 'hs_additional_emails';
 
 /** Gives access to contacts that existed before clinic-mirror. */
-function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
+function openContacts(
+  bareScope: (signal: AbortSignal) => Scope,
+  scopeFor: (signal: AbortSignal) => Promise<Scope>,
+): Contacts {
   const namesOf = (scope: Scope) => [...namesToRead(scope), OTHER_ADDRESSES];
   return {
     async *list(signal) {
@@ -206,6 +204,10 @@ function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): Existi
         }
       }
       return refused;
+    },
+    async holders(wanted, signal) {
+      const properties = new Map([...wanted].map(([key, item]) => [key, item.properties]));
+      return await findHolders(bareScope(signal), properties);
     },
   };
 }

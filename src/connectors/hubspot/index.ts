@@ -40,7 +40,6 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
-    createsContainer: false,
     // A deleted object frees its key, and an upsert creates a new object with the key.
     revivesKeys: true,
     keys: 'enforced',
@@ -58,11 +57,9 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openHubSpot,
-    locates: () => false,
     notifies: false,
-    namesHolders: true,
     hasPages: () => true,
-    knowsExisting: () => true,
+    hasContacts: () => 'holders',
   }),
 };
 

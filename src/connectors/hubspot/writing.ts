@@ -2,7 +2,7 @@ import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
-import { notSent } from '../outcomes.ts';
+import { effectOf, notSent } from '../outcomes.ts';
 import { errors } from './errors.ts';
 import { type Row, type Scope, type StoredRecord, toItem, toValues } from './from-model.ts';
 import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
@@ -195,15 +195,13 @@ async function joinContacts(
   }
 }
 
-function writtenEnd(scope: Scope, { kind, item }: Write, record: StoredRecord, { values }: Row): End {
-  const effects = kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
-  const isNew = record.isNew ?? kind === 'create';
+function writtenEnd(scope: Scope, write: Write, record: StoredRecord, { values }: Row): End {
   return {
     result: 'written',
-    effect: isNew ? effects[0] : effects[1],
+    effect: effectOf(write, record.isNew ?? write.kind === 'create'),
     versionTag: null,
     remoteId: record.id,
-    stored: toItem(scope, record, item, values),
+    stored: toItem(scope, record, write.item, values),
   };
 }
 

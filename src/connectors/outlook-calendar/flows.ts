@@ -6,6 +6,7 @@ import { storableTag } from '../../model/stored-limits.ts';
 import { BLANK_ITEM, deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { labelsOf } from '../labels.ts';
+import { deletedWith } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { additionsTextOf, withAdditionsOf } from './additions.ts';
@@ -187,16 +188,10 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   if (event.hasGuests) throw errors.make('event-has-guests');
   if (!isToBeEmptied) {
     const answer = yield deleteCall(scope, isForGood, event);
-    if (isSuccess(answer)) return withAdditionsOfRemoved(operation, event);
+    if (isSuccess(answer)) return deletedWith(operation, additionsTextOf(event));
     if (!isForGood || !isNoSuchAction(answer)) throw meanwhileOr(answer);
   }
   return yield* removeEmptied(scope, operation, event);
-}
-
-/** Returns the outcome of a deletion, with what users had added. An erasure keeps nothing. */
-function withAdditionsOfRemoved({ recordId, erase, isDuplicate }: Deletion, event: OwnEvent): Outcome {
-  const additions = erase === true || isDuplicate === true ? undefined : additionsTextOf(event);
-  return { recordId, result: 'deleted', effect: 'deleted', ...(additions === undefined ? {} : { additions }) };
 }
 
 /** Fetches a second event of a record by its id: the search by key would also find the first one. */
@@ -210,7 +205,7 @@ function* removeEmptied(scope: FlowScope, operation: Deletion, event: OwnEvent):
   if (!isSuccess(blank)) throw meanwhileOr(blank);
   const head = eventHeadSchema.safeParse(blank.body).data;
   const answer = yield deleteCall(scope, false, { id: event.id, etag: storableTag(head?.['@odata.etag']) });
-  if (isSuccess(answer)) return withAdditionsOfRemoved(operation, event);
+  if (isSuccess(answer)) return deletedWith(operation, additionsTextOf(event));
   throw meanwhileOr(answer);
 }
 

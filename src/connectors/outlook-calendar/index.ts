@@ -15,7 +15,6 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
-    createsContainer: true,
     revivesKeys: false,
     keys: 'enforced',
     // An event that a user moved away and back, or copied with all properties, carries the record's key.
@@ -34,7 +33,6 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openOutlookCalendar,
-    locates: ({ calendar }) => 'create' in calendar,
     notifies: true,
     hasPages: () => true,
   }),

@@ -1,6 +1,6 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
+import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { KEY_OF_NOTHING } from '../find-apart.ts';
 import {
@@ -45,7 +45,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     return { ...scope, choices };
   };
   const connector: Connector<CrmItem> = {
-    async prepare(_storedId, signal) {
+    async prepare(_storedId, _choice, signal) {
       const scope = bareScope(signal);
       const container = await prepareTarget(scope);
       choices = hasChoices(scope) ? await readChoices(scope) : new Map();
@@ -70,7 +70,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
       const addresses = remoteIds.map((id) => [id, page === undefined ? null : pageAt(baseUrl, page, id)] as const);
       return new Map(addresses.flatMap(([id, address]) => (address === null ? [] : [[id, address]])));
     },
-    existing: openExisting(scopeFor),
+    contacts: openContacts(scopeFor),
     async changes(_container, { window }, signal) {
       return await wholeChanges(readOurs(await scopeFor(signal), window));
     },
@@ -78,8 +78,8 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   return askedAlone(connector, { errors });
 }
 
-/** Gives access to contacts that existed before clinic-mirror, if the description has the required calls (`knowsExisting`). */
-function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
+/** Gives access to contacts that existed before clinic-mirror, if the description has the required calls (`hasContacts`). */
+function openContacts(scopeFor: (signal: AbortSignal) => Promise<Scope>): Contacts {
   return {
     async *list(signal) {
       const scope = await scopeFor(signal);

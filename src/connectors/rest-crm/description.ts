@@ -323,7 +323,7 @@ export type CrmResource = NonNullable<CrmDescription['streams']['patients']>;
 export type CrmCall = CrmResource['find']['call'];
 
 /** Checks whether contacts from before clinic-mirror can be listed, fetched and distinguished from own contacts. */
-export function knowsExisting({ stampField, get, list, listAll }: CrmResource): boolean {
+export function hasContacts({ stampField, get, list, listAll }: CrmResource): boolean {
   const asksForOwner = placeholdersIn(list.call).includes('ownerTag');
   return stampField !== undefined && get !== undefined && (listAll !== undefined || !asksForOwner);
 }

@@ -2,7 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
-import { erasedStreams, knowsExisting } from './description.ts';
+import { erasedStreams, hasContacts } from './description.ts';
 import { BATCH_SIZE, CONCURRENCY, SEARCH_LAG_SECONDS } from './limits.ts';
 import { type RestCrmSettings, settingsSchema } from './schemas.ts';
 
@@ -15,7 +15,6 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
-    createsContainer: false,
     revivesKeys: true,
     keys: { lookedUp: { lagMs: SEARCH_LAG_SECONDS * SECOND_MS } },
     mayLoseNames: true,
@@ -30,9 +29,8 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openRestCrm,
-    locates: () => false,
     notifies: false,
     hasPages: ({ description: { streams } }) => Object.values(streams).some((resource) => resource?.page !== undefined),
-    knowsExisting: ({ description: { streams } }) => streams.patients !== undefined && knowsExisting(streams.patients),
+    hasContacts: ({ description: { streams } }) => streams.patients !== undefined && hasContacts(streams.patients),
   }),
 };

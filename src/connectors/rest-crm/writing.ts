@@ -1,7 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
-import { failed, inTurn, notSent, resolveOutcomes } from '../outcomes.ts';
+import { effectOf, failed, inTurn, notSent, resolveOutcomes } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { type CrmAnswer, isMissing, speaksOf } from './client.ts';
 import { inBatches, type Removal, remove, removeAll, toRemovals } from './deleting.ts';
@@ -136,11 +136,6 @@ function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown)
   };
 }
 
-function effectOf({ kind }: Write, wasCreated: boolean) {
-  if (kind === 'create') return wasCreated ? 'created' : 'adopted';
-  return wasCreated ? 'recreated' : 'updated';
-}
-
 /** Carries out operations; `before` contains the objects that were fetched for their keys. */
 type CarryOutAll = (
   operations: readonly Operation<CrmItem>[],
@@ -265,7 +260,7 @@ async function overwrite(
   row: CrmRow,
   contactId: string | null,
 ): Promise<Outcome<CrmItem>> {
-  const effect = operation.kind === 'create' ? 'adopted' : 'updated';
+  const effect = effectOf(operation, false);
   const { recordId } = operation;
   const { versionTag } = row.remote;
   const superseded = supersededBy(operation, { key: operation.key, ...row.remote });
@@ -299,7 +294,7 @@ async function makeAgain(scope: Scope, operation: Write, contactId: string | nul
   const row = rowOf(scope, answer, resource.create.row);
   const id = resource.create.id === undefined ? row?.id : idAt(answer.body, resource.create.id);
   if (id === undefined || id === null) throw errors.make('unexpected-answer', { names: ['id'] });
-  return written(operation, operation.kind === 'create' ? 'created' : 'recreated', id, row);
+  return written(operation, effectOf(operation, true), id, row);
 }
 
 async function put(

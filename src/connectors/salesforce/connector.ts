@@ -3,7 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
+import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { askedAlone, failed, resolveOutcomes } from '../outcomes.ts';
@@ -50,7 +50,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   }
   const connector: Connector<CrmItem> = {
     /** The container identifies the object type and the org: a different org of the connection is a different container. */
-    async prepare(_, signal) {
+    async prepare(_, _choice, signal) {
       described = await describe(clientFor(signal), settings, crm);
       requireFit(described);
       if (isPrivate(described.form)) {
@@ -74,7 +74,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       const address = await clientFor(signal).address();
       return new Map(remoteIds.map((id) => [id, `${address}/${id}`]));
     },
-    existing: openExisting(scopeFor),
+    contacts: openContacts(scopeFor),
     changes: (_, { window }, signal) => wholeChanges(read(window, signal)),
   };
   return askedAlone(connector, {
@@ -119,7 +119,7 @@ function watched(scope: Scope): { scope: Scope; failures: Set<MirrorError> } {
 }
 
 /** Gives access to contacts that existed before clinic-mirror. */
-function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
+function openContacts(scopeFor: (signal: AbortSignal) => Promise<Scope>): Contacts {
   return {
     async *list(signal) {
       const scope = await scopeFor(signal);

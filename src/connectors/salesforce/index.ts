@@ -13,7 +13,6 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
-    createsContainer: false,
     revivesKeys: true,
     keys: 'enforced',
     duplicatesAreOurs: false,
@@ -26,9 +25,8 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openSalesforce,
-    locates: () => false,
     notifies: false,
     hasPages: () => true,
-    knowsExisting: () => true,
+    hasContacts: () => true,
   }),
 };

@@ -2,7 +2,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
-import { failed } from '../outcomes.ts';
+import { effectOf, failed } from '../outcomes.ts';
 import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';
 import { resultsOf } from './deleting.ts';
@@ -131,10 +131,9 @@ class UpsertRun {
   }
 
   #outcomeOf({ write }: Row, result: RowResult, stored: ReadonlyMap<ItemKey, CrmItem>): Outcome<CrmItem> {
-    const { recordId, key, kind, item } = write;
+    const { recordId, key, item } = write;
     if (result.success && result.id) {
-      const isNew = result.created === true;
-      const effect = kind === 'create' ? (isNew ? 'created' : 'adopted') : isNew ? 'recreated' : 'updated';
+      const effect = effectOf(write, result.created === true);
       const asStored = stored.get(key);
       const outcome = { recordId, result: 'written', effect, versionTag: null, remoteId: result.id } as const;
       return asStored === undefined ? outcome : { ...outcome, stored: asStored };

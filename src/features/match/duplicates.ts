@@ -86,7 +86,8 @@ async function lacking(
   signal: AbortSignal,
 ): Promise<Found[]> {
   const { crm, connector, identity } = target;
-  if (crm === null || connector.holders === undefined) return [];
+  const { contacts } = connector;
+  if (crm === null || contacts?.holders === undefined) return [];
   const otherwise = [...patients.values()].filter(({ id }) => links.get(id)?.storedFingerprint !== undefined);
   const recordOf = new Map<string, string>();
   const wanted = new Map<string, Item>();
@@ -98,7 +99,7 @@ async function lacking(
     wanted.set(key, { properties, contactKey: null, startAt: 0 } satisfies CrmItem);
   });
   await inPieces(mapping, signal);
-  return (await connector.holders(wanted, signal)).map(({ key, remoteId, property, isOurs: isHeldByOurs }) => ({
+  return (await contacts.holders(wanted, signal)).map(({ key, remoteId, property, isOurs: isHeldByOurs }) => ({
     ...{ record: recordOf.get(key) ?? '', kind: 'lacks', by: [property] },
     ...{ isHeldByOurs, remoteId },
   }));

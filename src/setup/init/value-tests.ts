@@ -74,7 +74,7 @@ export function openValueTests(interrupted: AbortSignal): ValueTests {
           authorizer: createBasicAuthorizer('caldav', username, password),
           ...{ http, shared: new SharedState(), log: silentLogger, clock: Date.now },
         });
-        await connector.locate?.(signal);
+        await connector.prepare(null, { creates: false }, signal);
       }),
   };
 }

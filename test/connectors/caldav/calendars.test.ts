@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
 import type { HttpClient } from '../../../src/http/client.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
+import { containerOf } from '../../support/container-of.ts';
 import {
   davError,
   found,
@@ -32,7 +33,7 @@ async function prepare(
   settings?: CaldavSettings,
   known: string | null = null,
 ): Promise<string> {
-  return await openOn(server, settings).prepare(known, signal());
+  return await containerOf(openOn(server, settings), known, signal());
 }
 
 describe('a configured calendar', () => {
@@ -251,7 +252,7 @@ describe('discovery', () => {
       return { status: 207, headers: new Headers(), body: Buffer.from(body), retryAfterMs: null };
     };
     const settings = ownIn('discover', 'https://dav.clinic.example/');
-    const prepared = openOn({ container: stored }, settings, undefined, { send }).prepare(stored, signal());
+    const prepared = containerOf(openOn({ container: stored }, settings, undefined, { send }), stored, signal());
     if (foundAt === null) await expect(prepared).rejects.toMatchObject({ code: 'connection-failed' });
     else expect(await prepared).toBe(`https://${foundAt}/home/${NAME}/`);
     expect(asked[0]).toBe(stored);

@@ -16,6 +16,7 @@ import {
   sealedRecordIdOf,
   timed,
 } from '../../contract/contract-kit.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { useRadicale } from '../../support/radicale.ts';
 import { MARK, signal } from './scripted-server.ts';
 
@@ -49,15 +50,15 @@ async function byHand(method: string, url: string, body?: string, user = 'clinic
 
 describe('on a real server', () => {
   test('discovery leads from the base URL to one calendar, even if repeated', async () => {
-    const first = await open().prepare(null, signal());
+    const first = await containerOf(open(), null, signal());
     expect(first).toMatch(/\/clinic\/clinic-mirror-mark0mark0mark0m\/$/);
-    const all = await Promise.all([open().prepare(null, signal()), open().prepare(first, signal())]);
+    const all = await Promise.all([containerOf(open(), null, signal()), containerOf(open(), first, signal())]);
     expect(all).toEqual([first, first]);
   });
 
   test('an object is emptied and deleted when it is erased, with or without its tag', async () => {
     const connector = open();
-    const container = await connector.prepare(null, signal());
+    const container = await containerOf(connector, null, signal());
     const created = await connector.apply(container, [createOperation('x'), createOperation('y')], signal());
     const [x] = created.map((outcome) => (outcome.result === 'written' ? outcome.versionTag : null));
     const erasures = [deleteOperation('x', x ?? null), deleteOperation('y', null), deleteOperation('z', null)];
@@ -71,17 +72,17 @@ describe('on a real server', () => {
   });
 
   test('the calendar of another account is a configuration error, for reads and writes', async () => {
-    const theirs = await open().prepare(null, signal());
+    const theirs = await containerOf(open(), null, signal());
     const connector = caldav.open({ ...context('other'), settings: { calendar: { url: theirs } } });
     const forbidden = { actor: 'settings', retry: 'never', status: 403 };
-    await expect(connector.prepare(null, signal())).rejects.toMatchObject(forbidden);
+    await expect(containerOf(connector, null, signal())).rejects.toMatchObject(forbidden);
     await expect(connector.apply(theirs, [createOperation('x')], signal())).rejects.toMatchObject(forbidden);
     await expect(connector.find(theirs, [keyOf('x')], signal())).rejects.toMatchObject(forbidden);
   });
 
   test('an object that a user renamed is adopted, changed and deleted under its new name', async () => {
     const connector = open();
-    const container = await connector.prepare(null, signal());
+    const container = await containerOf(connector, null, signal());
     const object = {
       key: keyOf('moved'),
       ownerTag: MARK,
@@ -110,7 +111,7 @@ describe('on a real server', () => {
 
   test('a window contains every overlapping event, all-day events too', async () => {
     const connector = open();
-    const container = await connector.prepare(null, signal());
+    const container = await containerOf(connector, null, signal());
     const day = (date: string) => timed(`${date}T23:30:00+01:00`, `${date}T23:50:00+01:00`, 'Europe/Rome');
     await connector.apply(
       container,
@@ -133,7 +134,7 @@ describe('on a real server', () => {
 
   test('changes are read since a token, and all objects are read if the token is unknown', async () => {
     const connector = open();
-    const url = new URL(await connector.prepare(null, signal()));
+    const url = new URL(await containerOf(connector, null, signal()));
     const session = new DavSession(context(), url);
     const collection = { session, url, isOwn: false, ownerTag: MARK, clock: Date.now, signal: signal() };
     const first = await readChanges(collection, null);

@@ -12,6 +12,7 @@ import {
   updateOperation,
   written,
 } from '../../contract/contract-kit.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { DavHands } from './dav-hands.ts';
 import { LOGIN, openOn, signal } from './scripted-server.ts';
 import { openWays, type ServerWithWays } from './server-ways.ts';
@@ -131,7 +132,7 @@ describe.each(DIALECT_NAMES)('a calendar that is gone, at a server with the ways
     );
     const writing = own.apply(container, [createOperation('new')], signal());
     await expect(writing).rejects.toMatchObject({ ...GONE, remedy: expect.stringContaining('clinic-mirror sync') });
-    const again = await own.prepare(container, signal());
+    const again = await containerOf(own, container, signal());
     const [outcome] = await own.apply(again, [createOperation('new')], signal());
     expect(describeOutcome(outcome)).toBe('written created');
     const configured = openOn({ container }).apply(container, [createOperation('new')], signal());

@@ -18,6 +18,7 @@ import {
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+import { containerOf } from '../../support/container-of.ts';
 
 const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: Date.parse('2027-05-01T00:00:00Z') };
 
@@ -244,7 +245,7 @@ function accountWhereAllCreateAtOnce(workers: number) {
 test('workers that create their calendar at the same moment agree on the one with the lowest id', async () => {
   const account = accountWhereAllCreateAtOnce(3);
   const prepare = (ownerTag: string) =>
-    prepareCalendar(openCalendars(account, ownerTag, null), { create: 'Appointments' }, null);
+    prepareCalendar(openCalendars(account, ownerTag, null), { create: 'Appointments' }, null, { creates: true });
   expect(await Promise.all(['ownerTag', 'ownerTag', 'ownerTag'].map(prepare))).toEqual(['c_1', 'c_1', 'c_1']);
   expect(await prepare('ownerTag')).toBe('c_1');
   expect(account.items).toHaveLength(3);
@@ -282,39 +283,42 @@ describe('a calendar at the sandbox', () => {
 
   describe('the calendar of a Google target', () => {
     test('primary is the calendar of the account', async () => {
-      expect(await open({ id: 'primary' }).prepare(null, signal())).toBe(ACCOUNT);
+      expect(await containerOf(open({ id: 'primary' }), null, signal())).toBe(ACCOUNT);
     });
 
     test('a configured calendar that the account cannot see is a matter of settings', async () => {
       const worker = open({ id: target.container });
-      await expect(worker.prepare(null, signal())).rejects.toMatchObject({ actor: 'settings', code: 'calendar-gone' });
+      await expect(containerOf(worker, null, signal())).rejects.toMatchObject({
+        actor: 'settings',
+        code: 'calendar-gone',
+      });
     });
 
     test('a calendar that the account may only read is a matter of settings when written to', async () => {
       target.sandbox.setRole(target.container, ACCOUNT, 'reader');
       const worker = open({ id: target.container });
-      await worker.prepare(null, signal());
+      await containerOf(worker, null, signal());
       const call = worker.apply(target.container, [createOperation('a')], signal());
       await expect(call).rejects.toMatchObject({ actor: 'settings', code: 'calendar-forbidden', retry: 'never' });
     });
 
     test('is found again among more calendars than a page holds', async () => {
       for (let index = 0; index < 260; index += 1) target.sandbox.createCalendar(ACCOUNT, `Other ${index}`);
-      const container = await open({ create: 'Appointments' }).prepare(null, signal());
+      const container = await containerOf(open({ create: 'Appointments' }), null, signal());
       target.proxy.forget();
-      expect(await open({ create: 'Another name' }).prepare(null, signal())).toBe(container);
+      expect(await containerOf(open({ create: 'Another name' }), null, signal())).toBe(container);
       expect(target.proxy.requests.map((request) => request.method)).toEqual(['GET', 'GET']);
     });
 
     test('is found again by its owner tag when the remembered one is gone', async () => {
-      const container = await open({ create: 'Appointments' }).prepare(null, signal());
-      expect(await open({ create: 'Appointments' }).prepare('c_gone@group.calendar.google.com', signal())).toBe(
+      const container = await containerOf(open({ create: 'Appointments' }), null, signal());
+      expect(await containerOf(open({ create: 'Appointments' }), 'c_gone@group.calendar.google.com', signal())).toBe(
         container,
       );
     });
 
     test('is shared with no one and shows its purpose in its description', async () => {
-      await open({ create: 'Appointments' }).prepare(null, signal());
+      await containerOf(open({ create: 'Appointments' }), null, signal());
       const made = target.proxy.requests.find((request) => request.method === 'POST');
       expect(JSON.parse(made?.body ?? '')).toEqual({
         summary: 'Appointments',
@@ -326,7 +330,7 @@ describe('a calendar at the sandbox', () => {
 
     test('the usage limit on new calendars pauses for an hour', async () => {
       target.sandbox.configure({ newCalendarsPerDay: 0 });
-      const call = open({ create: 'Appointments' }).prepare(null, signal());
+      const call = containerOf(open({ create: 'Appointments' }), null, signal());
       await expect(call).rejects.toMatchObject({ actor: 'remote', code: 'usage-limit', retryAfterMs: 3_600_000 });
     });
   });
@@ -334,8 +338,8 @@ describe('a calendar at the sandbox', () => {
   describe('permissions', () => {
     test.each([{ create: 'Appointments' }, { id: 'primary' }])('those asked for are enough: %o', async (calendar) => {
       const worker = open(calendar, scopesFor(calendar));
-      const container = await worker.prepare(null, signal());
-      expect(await worker.prepare(container, signal())).toBe(container);
+      const container = await containerOf(worker, null, signal());
+      expect(await containerOf(worker, container, signal())).toBe(container);
       const [outcome] = await worker.apply(container, [createOperation('a')], signal());
       expect(describeOutcome(outcome)).toBe('written created');
       let read = 0;
@@ -349,7 +353,7 @@ describe('a calendar at the sandbox', () => {
         const scopes = scopesFor(calendar).filter((scope) => scope !== missing);
         const worker = open(calendar, scopes);
         const whole = async () => {
-          const container = await worker.prepare(null, signal());
+          const container = await containerOf(worker, null, signal());
           await worker.apply(container, [createOperation('a')], signal());
         };
         await expect(whole(), missing).rejects.toMatchObject({ actor: 'authorization', code: 'scope-missing' });

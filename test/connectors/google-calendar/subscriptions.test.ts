@@ -10,6 +10,7 @@ import { asMirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { MARK, signal } from '../../contract/contract-kit.ts';
 import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+import { containerOf } from '../../support/container-of.ts';
 
 const ACCOUNT = 'doctor@clinic.example';
 const ID = 'c0de'.repeat(8);
@@ -43,7 +44,7 @@ function subscriptions(calendar: { id: string } | { create: string } = { id: tar
     log: silentLogger,
     clock: Date.now,
   });
-  return { ...connector.subscriptions!, prepare: connector.prepare };
+  return { ...connector.subscriptions!, container: () => containerOf(connector, null, signal()) };
 }
 
 function request(changes: { id?: string; address?: string; expiresAt?: number } = {}) {
@@ -79,7 +80,7 @@ describe('a watch channel of a Google calendar', () => {
     const calendar = { create: 'Appointments' };
     const needed = googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }), 'appointments');
     const own = subscriptions(calendar, [...needed]);
-    const container = await own.prepare(null, signal());
+    const container = await own.container();
     const channel = await own.open(container, request(), signal());
     await own.close(channel, signal());
     expect(target.sandbox.channels()).toEqual([]);

@@ -15,6 +15,7 @@ import {
   written,
 } from '../../contract/contract-kit.ts';
 import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { paced } from '../../support/pace.ts';
 
 let target: Awaited<ReturnType<typeof openGoogleTarget>>;
@@ -83,7 +84,7 @@ describe('what writing costs', () => {
     const asked = kit.worker({ authorizer: { ...target.authorizer, quotaUser: 'tenant-7' } });
     await kit.attempt([createOperation('a')], asked);
     await kit.readAll(asked);
-    await asked.prepare(null, AbortSignal.timeout(paced(MINUTE_MS)));
+    await containerOf(asked, null, AbortSignal.timeout(paced(MINUTE_MS)));
     expect(target.proxy.requests.every((request) => /quotaUser=tenant-7/.test(request.url + request.body))).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { contact, NO_SIGNAL, startWorld } from './support.ts';
 
 /** An account with two pipelines whose last stages have one name, and deals that are mapped by names. */
@@ -25,7 +26,7 @@ async function open(words: { pipeline?: string[]; stage: string[] }) {
     startAt: Date.parse('2027-03-10T00:00:00Z'),
   });
   const prepare = async () => {
-    target.container = await target.connector.prepare(null, NO_SIGNAL);
+    target.container = await containerOf(target.connector, null, NO_SIGNAL);
   };
   return { world, target, item, prepare, treatments, courses };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { CONTACT, contact, describeOutcome, failure, meeting, NO_SIGNAL, rejection, startWorld } from './support.ts';
 
 const UPSERT = { method: 'POST', path: '/batch/upsert' };
@@ -231,7 +232,7 @@ describe('a refusal of rows', () => {
     expect(await rejection(target.apply(target.update('a', contact())))).toMatchObject({
       code: 'crm-property-missing',
     });
-    await target.connector.prepare(target.container, NO_SIGNAL);
+    await containerOf(target.connector, target.container, NO_SIGNAL);
     await target.write(target.create('a', contact()));
   });
 });

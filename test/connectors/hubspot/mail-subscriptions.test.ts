@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CrmItem } from '../../../src/model/items.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { CONTACT, contact, describeOutcome, failure, NO_SIGNAL, rejection, startWorld, type World } from './support.ts';
 
 const PROPERTIES = [...CONTACT, { name: 'newsletter', kind: 'boolean' }] as const;
@@ -152,7 +153,7 @@ describe('the settings of subscriptions', () => {
     const { world } = await open();
     const subscriptions = [{ property: 'newsletter', subscription: 7, ...GROUND }];
     const target = world.open({ properties: PROPERTIES, settings: { subscriptions } });
-    const error = await rejection(target.connector.prepare(null, NO_SIGNAL));
+    const error = await rejection(containerOf(target.connector, null, NO_SIGNAL));
     expect(error).toMatchObject({ code: 'subscription-missing', actor: 'settings', about: '7' });
   });
 
@@ -164,7 +165,7 @@ describe('the settings of subscriptions', () => {
     const { world, newsletter } = await open();
     const subscriptions = [{ property: 'newsletter', subscription: newsletter, ...GROUND }];
     const target = world.open({ properties, settings: { subscriptions } });
-    const error = await rejection(target.connector.prepare(null, NO_SIGNAL));
+    const error = await rejection(containerOf(target.connector, null, NO_SIGNAL));
     expect(error).toMatchObject({ actor: 'settings', retry: 'never' });
     expect(error.message).toMatch(/newsletter|email/);
   });

@@ -4,13 +4,14 @@ import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { PropertyKind } from '../../../src/model/items.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { CONTACT, contact, KEY, NO_SIGNAL, rejection, STAMP, startWorld, tokenAuthorizer } from './support.ts';
 
 describe('the preparation of a target', () => {
   test('creates the two properties of clinic-mirror once, in a separate group', async () => {
     const { sandbox, open } = await startWorld();
     const target = open();
-    expect(await target.connector.prepare(null, NO_SIGNAL)).toBe(`${sandbox.portalId}/contacts`);
+    expect(await containerOf(target.connector, null, NO_SIGNAL)).toBe(`${sandbox.portalId}/contacts`);
     const own = sandbox.properties('contacts').filter(({ groupName }) => groupName === 'clinic_mirror');
     expect(own.map(({ name, hasUniqueValue }) => [name, hasUniqueValue])).toEqual([
       [KEY, true],
@@ -18,20 +19,20 @@ describe('the preparation of a target', () => {
     ]);
     const posts = () => sandbox.requests.snapshot().requests.filter(({ method }) => method === 'POST');
     const before = posts();
-    await open().connector.prepare(target.container, NO_SIGNAL);
+    await containerOf(open().connector, target.container, NO_SIGNAL);
     expect(posts()).toEqual(before);
   });
 
   test('by several workers at once makes each property once', async () => {
     const { sandbox, open } = await startWorld();
-    const prepared = await Promise.all([1, 2, 3].map(() => open().connector.prepare(null, NO_SIGNAL)));
+    const prepared = await Promise.all([1, 2, 3].map(() => containerOf(open().connector, null, NO_SIGNAL)));
     expect(new Set(prepared).size).toBe(1);
     expect(sandbox.properties('contacts').filter(({ name }) => name === KEY || name === STAMP)).toHaveLength(2);
   });
 
   test('creates the key of contacts for their meetings and deals', async () => {
     const { sandbox, open } = await startWorld();
-    const container = await open({ stream: 'invoices' }).connector.prepare(null, NO_SIGNAL);
+    const container = await containerOf(open({ stream: 'invoices' }).connector, null, NO_SIGNAL);
     expect(container).toBe(`${sandbox.portalId}/deals`);
     expect(sandbox.properties('contacts').find(({ name }) => name === KEY)?.hasUniqueValue).toBe(true);
     expect(sandbox.properties('deals').filter(({ name }) => name === KEY || name === STAMP)).toHaveLength(2);
@@ -49,7 +50,9 @@ describe('the preparation of a target', () => {
 
   test('gives another container for another account', async () => {
     const worlds = [await startWorld({ portalId: 11 }), await startWorld({ portalId: 12 })];
-    const containers = await Promise.all(worlds.map(({ open }) => open().connector.prepare('11/contacts', NO_SIGNAL)));
+    const containers = await Promise.all(
+      worlds.map(({ open }) => containerOf(open().connector, '11/contacts', NO_SIGNAL)),
+    );
     expect(containers).toEqual(['11/contacts', '12/contacts']);
   });
 
@@ -59,7 +62,7 @@ describe('the preparation of a target', () => {
   ])('refuses %s', async (_what, property, named) => {
     const { sandbox, open } = await startWorld();
     sandbox.createProperty('contacts', { label: 'By hand', ...property });
-    const error = await rejection(open().connector.prepare(null, NO_SIGNAL));
+    const error = await rejection(containerOf(open().connector, null, NO_SIGNAL));
     expect(error).toMatchObject({ actor: 'settings', code: 'property-unsuitable' });
     expect(error.message).toContain(named);
   });
@@ -70,7 +73,7 @@ describe('the preparation of a target', () => {
       const property = { label: 'Taken', type: 'string', fieldType: 'text', hasUniqueValue: true };
       sandbox.createProperty('contacts', { name: `unique_${index}`, ...property });
     }
-    const error = await rejection(open().connector.prepare(null, NO_SIGNAL));
+    const error = await rejection(containerOf(open().connector, null, NO_SIGNAL));
     expect(error).toMatchObject({ actor: 'settings', code: 'property-not-made' });
   });
 
@@ -84,7 +87,7 @@ describe('the preparation of a target', () => {
       log: silentLogger,
       clock: Date.now,
     });
-    const preparing = connector.prepare(null, new AbortController().signal);
+    const preparing = containerOf(connector, null, new AbortController().signal);
     await expect(preparing).rejects.toMatchObject({ actor: 'settings', code: 'crm-part-missing' });
   });
 });
@@ -96,7 +99,7 @@ describe('the mapping', () => {
     sandbox.createProperty('contacts', { name: 'born', label: 'Born', type: 'date', fieldType: 'date' });
     sandbox.createProperty('contacts', { name: 'seen', label: 'Seen', type: 'datetime', fieldType: 'date' });
     sandbox.createProperty('contacts', { name: 'vip', label: 'Vip', type: 'bool', fieldType: 'booleancheckbox' });
-    return open({ properties: [...CONTACT, { name, kind }] }).connector.prepare(null, NO_SIGNAL);
+    return containerOf(open({ properties: [...CONTACT, { name, kind }] }).connector, null, NO_SIGNAL);
   };
 
   test.each([
@@ -134,13 +137,13 @@ describe('the mapping', () => {
     sandbox.createProperty('contacts', { ...property, dataSensitivity: 'sensitive' });
     sandbox.add('contacts', { firstname: 'Somebody' });
     const properties = [...CONTACT, { name: 'allergy', kind: 'text' }] as const;
-    const error = await rejection(open({ properties }).connector.prepare(null, NO_SIGNAL));
+    const error = await rejection(containerOf(open({ properties }).connector, null, NO_SIGNAL));
     expect(error).toMatchObject({ actor: 'authorization', code: 'scope-missing' });
     expect(error.message).toContain('allergy');
     const plain = ['crm.objects.contacts.read', 'crm.objects.contacts.write', 'crm.schemas.contacts.write'];
     const sensitive = ['crm.objects.contacts.sensitive.read', 'crm.objects.contacts.sensitive.write'];
     const token = sandbox.issuePrivateToken([...plain, ...sensitive]);
-    await expect(open({ properties, token }).connector.prepare(null, NO_SIGNAL)).resolves.toContain('/contacts');
+    await expect(containerOf(open({ properties, token }).connector, null, NO_SIGNAL)).resolves.toContain('/contacts');
   });
 
   test.each([400, 403])(
@@ -149,7 +152,7 @@ describe('the mapping', () => {
       const { sandbox, open } = await startWorld();
       sandbox.faults.add({ match: { path: 'dataSensitivity=' }, fault: { kind: 'status', status } });
       const target = open({ properties: [{ name: 'no_such_property', kind: 'text' }] });
-      expect(await rejection(target.connector.prepare(null, NO_SIGNAL))).toMatchObject({
+      expect(await rejection(containerOf(target.connector, null, NO_SIGNAL))).toMatchObject({
         code: 'crm-property-missing',
       });
     },
@@ -158,11 +161,11 @@ describe('the mapping', () => {
   test('without the permission to make properties, it must be given or they be made by hand', async () => {
     const { sandbox, open } = await startWorld();
     const token = sandbox.issuePrivateToken(['crm.objects.contacts.read', 'crm.objects.contacts.write']);
-    const error = await rejection(open({ token }).connector.prepare(null, NO_SIGNAL));
+    const error = await rejection(containerOf(open({ token }).connector, null, NO_SIGNAL));
     expect(error).toMatchObject({ actor: 'authorization', code: 'scope-missing' });
     expect(error.message).toContain('crm.schemas.contacts.write');
-    await open().connector.prepare(null, NO_SIGNAL);
-    await expect(open({ token }).connector.prepare(null, NO_SIGNAL)).resolves.toContain('/contacts');
+    await containerOf(open().connector, null, NO_SIGNAL);
+    await expect(containerOf(open({ token }).connector, null, NO_SIGNAL)).resolves.toContain('/contacts');
   });
 });
 

@@ -16,6 +16,7 @@ import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
+import { containerOf } from '../../support/container-of.ts';
 
 export const KEY = 'clinic_mirror_key';
 export const STAMP = 'clinic_mirror_stamp';
@@ -99,7 +100,7 @@ export async function startWorld(options: HubSpotSandboxOptions = {}): Promise<W
     open,
     async target(choice) {
       const target = open(choice);
-      target.container = await target.connector.prepare(null, NO_SIGNAL);
+      target.container = await containerOf(target.connector, null, NO_SIGNAL);
       return target;
     },
     record: (target, object, recordId) => sandbox.recordBy(object, KEY, target.identity.key(recordId, 0)),

@@ -28,8 +28,8 @@ async function useContacts({ sandbox, target: open }: World, version: string): P
 
 async function lookAround(connector: Connector<CrmItem>, container: string, key: string, item: CrmItem): Promise<void> {
   await connector.find(container, [key], NO_SIGNAL);
-  await connector.holders!(new Map([[key, item]]), NO_SIGNAL);
-  await Array.fromAsync(connector.existing!.list(NO_SIGNAL));
+  await connector.contacts!.holders!(new Map([[key, item]]), NO_SIGNAL);
+  await Array.fromAsync(connector.contacts!.list(NO_SIGNAL));
 }
 
 /** Writes a visit whose keys are looked up and that moves to another contact, and a deal with its pipeline. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
 import { SECOND_MS } from '../../../src/model/time.ts';
+import { containerOf } from '../../support/container-of.ts';
 import {
   contact,
   describeOutcome,
@@ -197,7 +198,7 @@ describe('visits in a custom object', () => {
   test('that the account does not have are a matter of settings, named', async () => {
     const { world } = await open();
     const target = world.open({ stream: 'appointments', properties, settings: { object: '2-99' } });
-    const error = await rejection(target.connector.prepare(null, NO_SIGNAL));
+    const error = await rejection(containerOf(target.connector, null, NO_SIGNAL));
     expect(error).toMatchObject({ actor: 'settings', code: 'object-missing', retry: 'never' });
     expect(error.message).toContain('2-99');
   });
@@ -205,6 +206,8 @@ describe('visits in a custom object', () => {
   test('are nothing that patients can become', async () => {
     const world = await startWorld();
     const target = world.open({ settings: { object: CUSTOM_OBJECT } });
-    expect(await rejection(target.connector.prepare(null, NO_SIGNAL))).toMatchObject({ code: 'object-unsuitable' });
+    expect(await rejection(containerOf(target.connector, null, NO_SIGNAL))).toMatchObject({
+      code: 'object-unsuitable',
+    });
   });
 });

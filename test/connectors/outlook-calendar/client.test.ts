@@ -10,6 +10,7 @@ import {
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { ACCOUNT, refusal } from '../../contract/outlook-calendar-target.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { inner, openWorld, WRITES } from './support.ts';
 
 const CHANGED = itemWith({ title: 'Changed' });
@@ -91,7 +92,7 @@ describe('batches', () => {
     ] as const) {
       proxy.forget();
       proxy.add({ method: /GET/, times: 2, fault: { kind: 'answer', answer: refusal(status, 'x', '9') } });
-      await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject({ code, retryAfterMs: 9_000 });
+      await expect(containerOf(kit.connector, null, signal())).rejects.toMatchObject({ code, retryAfterMs: 9_000 });
       await expect(kit.readAll()).rejects.toMatchObject({ code, retryAfterMs: 9_000 });
       expect(proxy.requests).toHaveLength(2);
     }
@@ -106,7 +107,7 @@ describe('batches', () => {
     const outcomes = await Promise.all([
       ...workers.map((worker, index) => worker.apply(container, work(marks[index]!), signal())),
       kit.readAll(open()),
-      open({}, 'targetfour000000').prepare(null, signal()),
+      containerOf(open({}, 'targetfour000000'), null, signal()),
     ]);
     expect(sandbox.counts.maxConcurrency(ACCOUNT)).toBe(4);
     expect(sandbox.counts.concurrencyRefusals).toBe(0);

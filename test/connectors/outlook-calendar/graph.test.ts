@@ -16,6 +16,7 @@ import {
   written,
 } from '../../contract/contract-kit.ts';
 import { ACCOUNT, property } from '../../contract/outlook-calendar-target.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { inner, openWorld, WRITES } from './support.ts';
 
 const CHANGED = itemWith({ title: 'Changed' });
@@ -179,7 +180,7 @@ describe('changes by others', () => {
 
   test('every request requires immutable ids, inner requests too', async () => {
     const { kit, proxy } = await openWorld();
-    await kit.worker({ createCalendar: 'Ours' }).prepare(null, signal());
+    await containerOf(kit.worker({ createCalendar: 'Ours' }), null, signal());
     const [created] = await kit.create('a');
     await kit.attempt([updateOperation('a', CHANGED, null), deleteOperation('a', null, created!.remoteId)]);
     await kit.readAll();
@@ -315,7 +316,7 @@ describe('mailboxes and connections', () => {
     const challenge = { actor: 'authorization', code: 'claims-challenge', retry: 'never' };
     expect(failure((await kit.attempt([createOperation('b')]))[0])).toMatchObject(challenge);
     await expect(kit.readAll()).rejects.toMatchObject(challenge);
-    await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject(challenge);
+    await expect(containerOf(kit.connector, null, signal())).rejects.toMatchObject(challenge);
   });
 
   test('parts of a batch may be challenged too', async () => {
@@ -341,7 +342,7 @@ describe('mailboxes and connections', () => {
     const [created] = await kit.create('a');
     sandbox.addMailbox(ACCOUNT, { licensed: false });
     const unlicensed = { actor: 'settings', code: 'mailbox-unlicensed', retry: 'never' };
-    await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject(unlicensed);
+    await expect(containerOf(kit.connector, null, signal())).rejects.toMatchObject(unlicensed);
     await expect(kit.readAll()).rejects.toMatchObject(unlicensed);
     const work = [createOperation('b'), deleteOperation('a', created!.versionTag, created!.remoteId)];
     await expect(kit.connector.apply(kit.target.container, work, signal())).rejects.toMatchObject(unlicensed);
@@ -350,42 +351,46 @@ describe('mailboxes and connections', () => {
   test('a mailbox that does not exist or is not accessible is a configuration error', async () => {
     const { sandbox, open } = await openWorld();
     const ours = { calendar: { create: 'Ours' } };
-    await expect(open({ ...ours, mailbox: 'nobody@clinic.example' }).prepare(null, signal())).rejects.toMatchObject({
+    await expect(
+      containerOf(open({ ...ours, mailbox: 'nobody@clinic.example' }), null, signal()),
+    ).rejects.toMatchObject({
       actor: 'settings',
       code: 'mailbox-gone',
     });
     sandbox.addMailbox('other@clinic.example');
-    await expect(open({ ...ours, mailbox: 'other@clinic.example' }).prepare(null, signal())).rejects.toMatchObject({
-      actor: 'settings',
-      code: 'calendar-forbidden',
-    });
+    await expect(containerOf(open({ ...ours, mailbox: 'other@clinic.example' }), null, signal())).rejects.toMatchObject(
+      {
+        actor: 'settings',
+        code: 'calendar-forbidden',
+      },
+    );
   });
 
   test("me is the mailbox of the connected user, and primary its default calendar; an application's connection has neither", async () => {
     const { sandbox, open } = await openWorld();
     const mine = { mailbox: 'me', calendar: { id: 'primary' } };
     const own = sandbox.defaultCalendar(ACCOUNT);
-    expect(await open(mine).prepare(null, signal())).toBe(own);
+    expect(await containerOf(open(mine), null, signal())).toBe(own);
     const [outcome] = await open(mine).apply(own, [createOperation('a')], signal());
     expect(describeOutcome(outcome)).toBe('written created');
     const header = async () => `Bearer ${sandbox.issueAppToken()}`;
     const application = { header, renew: header, quotaUser: null };
-    await expect(open(mine, MARK, application).prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(open(mine, MARK, application), null, signal())).rejects.toMatchObject({
       code: 'mailbox-needed',
     });
     const named = open({ calendar: { id: 'primary' } }, MARK, application);
-    expect(await named.prepare(null, signal())).toBe(own);
+    expect(await containerOf(named, null, signal())).toBe(own);
   });
 
   test('a name of a foreign calendar is left to that calendar', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.createCalendar(ACCOUNT, 'Visits');
     const ours = { calendar: { create: 'Visits' } };
-    const id = await open(ours).prepare(null, signal());
+    const id = await containerOf(open(ours), null, signal());
     expect(sandbox.calendars(ACCOUNT).find((calendar) => calendar.id === id)?.name).toBe('Visits (2)');
-    expect(await open(ours).prepare(null, signal())).toBe(id);
+    expect(await containerOf(open(ours), null, signal())).toBe(id);
     for (let count = 3; count <= 9; count += 1) sandbox.createCalendar(ACCOUNT, `Visits (${count})`);
-    await expect(open(ours, 'othertargetmark0').prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(open(ours, 'othertargetmark0'), null, signal())).rejects.toMatchObject({
       actor: 'settings',
       code: 'calendar-name-taken',
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
 import { settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { contact, signal } from './harness.ts';
 import { openProfile, PROFILE_CASES } from './profiles.ts';
 
@@ -41,7 +42,7 @@ describe.each(CASES)('lists of $profile', (one) => {
 
   test('list the existing names if the mapping names another, before anything is written', async () => {
     const { sandbox, target } = await openDeals(one, [seen, 'Lost']);
-    const error = await target.connector.prepare(null, signal()).catch((thrown: unknown) => thrown);
+    const error = await containerOf(target.connector, null, signal()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'option-missing', actor: 'settings' });
     expect(String(error)).toContain(`${stage} has no "Lost"; available`);
     expect(String(error)).toContain(`${seen} (${value})`);

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { contact, effectOf, signal } from './harness.ts';
 import { openProfile, PROFILE_CASES } from './profiles.ts';
 
@@ -10,7 +11,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
 
   test('writes a contact that reads back with the same fingerprint, whatever its properties hold', async () => {
     const { target } = await openProfile(one);
-    await target.connector.prepare(null, signal());
+    await containerOf(target.connector, null, signal());
     await target.written(target.create('p1', named('Anna')));
     const [listed] = await target.readAll();
     expect(listed?.item).toEqual(named('Anna'));
@@ -46,21 +47,21 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
 
   test('lists the contacts that people made, stamps one by its id, and takes the stamp off', async () => {
     const { sandbox, target } = await openProfile(one);
-    const { existing } = target.connector;
+    const { contacts } = target.connector;
     const byHand = sandbox.addByHand(one.kind, { ...one.person, [one.given]: 'By hand' });
     await target.written(target.create('p1', named('Anna', { [one.email]: null })));
-    const [contact, ...more] = (await Array.fromAsync(existing!.list(signal()))).flat();
+    const [contact, ...more] = (await Array.fromAsync(contacts!.list(signal()))).flat();
     expect(more).toEqual([]);
     expect(contact).toMatchObject({ remoteId: String(byHand.id), isFree: true });
     expect(contact?.properties[one.given]).toBe('By hand');
     const { key } = target.create('p2', named('By hand'));
     const stamp = { remoteId: String(byHand.id), as: { key, sealedRecordId: target.identity.sealedRecordId('p2') } };
-    expect(await existing!.stamp([stamp], signal())).toEqual(new Map());
+    expect(await contacts!.stamp([stamp], signal())).toEqual(new Map());
     const [found] = await target.find('p2');
     expect(found).toMatchObject({ remoteId: stamp.remoteId, key });
     expect(found?.item?.properties).toEqual(contact?.properties);
-    expect(await existing!.stamp([{ ...stamp, as: null }], signal())).toEqual(new Map());
-    expect(await existing!.read([stamp.remoteId], signal())).toEqual([contact]);
+    expect(await contacts!.stamp([{ ...stamp, as: null }], signal())).toEqual(new Map());
+    expect(await contacts!.read([stamp.remoteId], signal())).toEqual([contact]);
   });
 
   test.each(['lost-answer', 'cut-body'])('finds its object after a create that ended with %s', async (kind) => {
@@ -130,7 +131,7 @@ describe.each(PROFILE_CASES.filter(({ dialect }) => dialect !== 'dolibarr'))('th
   test('names the properties that the CRM does not have, before anything is written', async () => {
     const { open } = await openProfile(one);
     const target = open({ properties: [...one.properties, { name: 'misspelt', kind: 'text' }] });
-    await expect(target.connector.prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(target.connector, null, signal())).rejects.toMatchObject({
       code: 'crm-property-missing',
       actor: 'settings',
       message: expect.stringContaining('misspelt'),
@@ -165,7 +166,7 @@ describe('what belongs to a contact', () => {
         target: 'visits',
         properties: Object.keys(values).map((name) => ({ name, kind: 'text' as const })),
       });
-      await visits.connector.prepare(null, signal());
+      await containerOf(visits.connector, null, signal());
       const visit = (patient: string): CrmItem => ({
         properties: values,
         contactKey: target.identity.key(patient, 0),
@@ -185,7 +186,7 @@ describe('what belongs to a contact', () => {
 
   test('needs the stream in the description', async () => {
     const { open } = await openProfile(PROFILE_CASES.find(({ dialect }) => dialect === 'dolibarr')!);
-    await expect(open({ stream: 'invoices' }).connector.prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(open({ stream: 'invoices' }).connector, null, signal())).rejects.toMatchObject({
       code: 'stream-not-described',
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { descriptionSchema, erasedStreams, knowsExisting } from '../../../src/connectors/rest-crm/description.ts';
+import { descriptionSchema, erasedStreams, hasContacts } from '../../../src/connectors/rest-crm/description.ts';
 import { profiles } from '../../../src/connectors/rest-crm/schemas.ts';
 
 const { streams } = descriptionSchema.parse(profiles.espocrm!);
@@ -72,9 +72,9 @@ test('existing contacts are found if a stamp, a read by id, and a complete list 
   const { stampField: _, ...unstamped } = known;
   const { get: __, ...ungot } = known;
   const { listAll: ___, ...owned } = { ...known, list: ownedList };
-  expect(knowsExisting(known)).toBe(true);
-  expect([unstamped, ungot, owned].map(knowsExisting)).toEqual([false, false, false]);
-  expect(knowsExisting({ ...owned, listAll: { call: list.call } })).toBe(true);
+  expect(hasContacts(known)).toBe(true);
+  expect([unstamped, ungot, owned].map(hasContacts)).toEqual([false, false, false]);
+  expect(hasContacts({ ...owned, listAll: { call: list.call } })).toBe(true);
 });
 
 test('streams with permanent deletion are those without a bin, or with a call that empties the bin', () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { contact, effectOf, type OpenTarget, openTarget, signal } from './harness.ts';
 import { type JsonServer, startJsonServer } from './json-server.ts';
 
@@ -81,7 +82,7 @@ describe('json-server, described by hand', () => {
 
   test('a created contact is read unchanged, by list and by key', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
-    expect(await people.connector.prepare(null, signal())).toContain('/contacts');
+    expect(await containerOf(people.connector, null, signal())).toContain('/contacts');
     const outcome = await people.written(people.create('p1', item));
     expect(outcome.effect).toBe('created');
     expect(outcome.stored).toEqual(item);
@@ -225,7 +226,7 @@ describe('json-server, described by hand', () => {
     const careless = await startJsonServer({ contacts: [{ id: 1, lastName: 'Hand' }], activities: [] });
     onTestFinished(() => careless.stop());
     const target = openTarget({ settings: { baseUrl: careless.url, description }, properties: PERSON });
-    await expect(target.connector.prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(target.connector, null, signal())).rejects.toMatchObject({
       code: 'key-filter-ignored',
       actor: 'settings',
     });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { contact, effectOf, signal } from './harness.ts';
 import { openProfile, PROFILE_CASES, type ProfileCase } from './profiles.ts';
 
@@ -31,7 +32,7 @@ async function writeAll(
   { given }: ProfileCase,
   people: readonly Readonly<Record<string, PropertyValue>>[],
 ) {
-  await target.connector.prepare(null, signal());
+  await containerOf(target.connector, null, signal());
   const outcomes = await target.apply(...people.map((person, index) => target.create(`p${index}`, contact(person))));
   expect(outcomes.map(effectOf), given).toEqual(people.map(() => 'created'));
   const read = new Map(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { containerOf } from '../../support/container-of.ts';
 import { isMirrorError } from './expect.ts';
 import { apply, create, failureOf, inWords, openWorld, patient, readAll, remove, signal } from './support.ts';
 
@@ -21,7 +22,7 @@ describe('the wire', () => {
   test('a portal that answers instead of the org is reported', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     sandbox.faults.add({ times: 1, fault: { kind: 'html' } });
     await expect(apply(worker, create('a'))).rejects.toSatisfy(isMirrorError({ actor: 'remote', code: 'html-answer' }));
   });
@@ -32,7 +33,7 @@ describe('the wire', () => {
   ])('%d for the whole is %s for the target', async (status, code) => {
     const { sandbox, open } = await openWorld();
     const worker = open();
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     sandbox.faults.add({ times: 1, fault: { kind: 'status', status } });
     await expect(apply(worker, create('a'), remove('b'))).rejects.toSatisfy(
       isMirrorError({ actor: 'remote', code, retry: 'later' }),
@@ -43,7 +44,7 @@ describe('the wire', () => {
   test('too many concurrent calls wait ten seconds at first, the last call of the day an hour', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open('patients', { settings: { stopAtShare: 1 } });
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     sandbox.configure({ concurrentCalls: 0 });
     await expect(apply(worker, create('a'))).rejects.toMatchObject({
       code: 'calls-at-once',
@@ -63,7 +64,7 @@ describe('the wire', () => {
   test('an answer that lacks a part, or rows, is inconclusive for them', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     const answers = [
       { compositeResponse: [] },
       { compositeResponse: [{ referenceId: 'part0', httpStatusCode: 200, body: [{ success: true, id: '003' }] }] },
@@ -81,7 +82,7 @@ describe('the wire', () => {
   test('after a call without an answer in time the collections are halved', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open('patients', { timeoutMs: 2_000 });
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     const operations = Array.from({ length: 150 }, (_, index) => create(`r${index}`));
     sandbox.faults.add({ times: 1, fault: { kind: 'latency', ms: 3_000 } });
     await expect(apply(worker, ...operations)).rejects.toSatisfy(isMirrorError({ actor: 'remote', code: 'timeout' }));

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { isMirrorError } from './expect.ts';
 import {
   apply,
@@ -30,7 +31,7 @@ describe('rows', () => {
       customFields: { ...FIELDS, Contact: [{ ...key!, unique: false }, ...others] },
     });
     const worker = open();
-    await expect(worker.prepare(null, signal())).rejects.toSatisfy(
+    await expect(containerOf(worker, null, signal())).rejects.toSatisfy(
       isMirrorError({ actor: 'settings', code: 'crm-setup-incomplete', words: ['Contact.Clinic_Key__c', 'Unique'] }),
     );
     const [first] = await apply(worker, create('a'));
@@ -109,7 +110,7 @@ describe('rows', () => {
     // Another process, as far as turns go.
     const twin = { ...login, baseUrl: () => sandbox.url.replace('127.0.0.1', 'localhost') };
     const workers = [open(), open('patients', { login: twin })];
-    for (const worker of workers) await worker.prepare(null, signal());
+    for (const worker of workers) await containerOf(worker, null, signal());
     const outcomes = await Promise.all(workers.map((worker) => apply(worker, create('a'))));
     expect(outcomes.flatMap(inWords).sort()).toEqual(['a adopted', 'a created']);
     expect(sandbox.counts.rowsFailed).toBe(1);
@@ -168,7 +169,7 @@ describe('rows', () => {
   test('for which Salesforce refuses a whole collection are found, and the others are written', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     const before = sandbox.counts.apiCalls;
     const operations = Array.from({ length: 400 }, (_, index) => create(`r${index}`));
     operations[137] = create('r137', patient({ Birthdate: '1931-02-31' }));
@@ -183,7 +184,7 @@ describe('the limit of API calls', () => {
   test('makes the target back off for an hour once reached', async () => {
     const { sandbox, open } = await openWorld({ dailyApiCalls: 100 });
     const worker = open('patients', { settings: { stopAtShare: 1 } });
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     sandbox.spendApiCalls(99);
     const rest = isMirrorError({ actor: 'remote', code: 'api-limit-reached', retry: 'later', retryAfterMs: HOUR_MS });
     await expect(apply(worker, create('a'), create('b'))).rejects.toSatisfy(rest);
@@ -194,7 +195,7 @@ describe('the limit of API calls', () => {
     let now = Date.now();
     const worker = open('patients', { clock: () => now });
     sandbox.spendApiCalls(77);
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);
     expect(inWords(await apply(worker, create('b')))).toEqual(['b created']);
     expect(sandbox.usedApiCalls()).toBe(80);
@@ -212,7 +213,7 @@ describe('the login', () => {
   test('is renewed once if its session expires in the middle, for all waiting calls', async () => {
     const { sandbox, open, login } = await openWorld();
     const workers = [open(), open('appointments'), open('patients', { ownerTag: 'othermark0000000' })];
-    for (const worker of workers) await worker.prepare(null, signal());
+    for (const worker of workers) await containerOf(worker, null, signal());
     sandbox.endSessions();
     const outcomes = await Promise.all([
       apply(workers[0]!, create('a')),
@@ -247,18 +248,18 @@ describe('the login', () => {
   test.each(['unauthorized', 'redirect', 'closed'] as const)('leads to where the org moved to (%s)', async (old) => {
     const { sandbox, open, login } = await openWorld();
     const worker = open();
-    const container = await worker.prepare(null, signal());
+    const container = await containerOf(worker, null, signal());
     login.orgUrl = await sandbox.moveInstance(old);
     expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);
     expect(inWords(await apply(worker, create('b')))).toEqual(['b created']);
     expect(login.renewals).toBe(1);
-    expect(await worker.prepare(container, signal())).toBe(container);
+    expect(await containerOf(worker, container, signal())).toBe(container);
   });
 
   test('that knows no other URL leaves the redirect unfollowed', async () => {
     const { sandbox, open } = await openWorld();
     await sandbox.moveInstance('redirect');
-    await expect(open().prepare(null, signal())).rejects.toSatisfy(
+    await expect(containerOf(open(), null, signal())).rejects.toSatisfy(
       isMirrorError({ actor: 'settings', code: 'redirected-elsewhere', retry: 'never' }),
     );
   });
@@ -268,7 +269,7 @@ describe('the org', () => {
   test('that hides a field or makes it read-only is reported by name, before and in the middle', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     sandbox.setFieldAccess('Contact', 'Email', 'hidden');
     const hidden = isMirrorError({
       actor: 'settings',
@@ -277,9 +278,9 @@ describe('the org', () => {
       words: ['Contact.Email'],
     });
     await expect(apply(worker, create('a'), create('b'))).rejects.toSatisfy(hidden);
-    await expect(worker.prepare(null, signal())).rejects.toSatisfy(hidden);
+    await expect(containerOf(worker, null, signal())).rejects.toSatisfy(hidden);
     sandbox.setFieldAccess('Contact', 'Email', 'read');
-    await expect(worker.prepare(null, signal())).rejects.toSatisfy(hidden);
+    await expect(containerOf(worker, null, signal())).rejects.toSatisfy(hidden);
     expect(failureOf(await apply(worker, create('a')))).toMatchObject({
       code: 'crm-forbidden',
       message: expect.stringMatching(/Email/),
@@ -299,7 +300,7 @@ describe('the org', () => {
       words: ['apiVersion'],
     });
     await expect(apply(worker, create('b'))).rejects.toSatisfy(retired);
-    await expect(worker.prepare(null, signal())).rejects.toSatisfy(retired);
+    await expect(containerOf(worker, null, signal())).rejects.toSatisfy(retired);
     await expect(readAll(worker)).rejects.toSatisfy(retired);
   });
 
@@ -317,7 +318,7 @@ describe('the org', () => {
   test.each(['lost-answer', 'cut-body', 'cut'])('is sent the same again after %s, which is harmless', async (kind) => {
     const { sandbox, open } = await openWorld();
     const worker = open();
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     const operations = [create('a'), create('b')];
     sandbox.faults.add({ times: 1, match: { method: 'POST' }, fault: { kind } });
     await expect(apply(worker, ...operations)).rejects.toSatisfy(

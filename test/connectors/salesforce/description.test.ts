@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { isMirrorError } from './expect.ts';
 import { apply, create, FIELDS, openWorld, PROPERTIES, patient, readAll, signal } from './support.ts';
 
@@ -33,7 +34,7 @@ describe('before anything is written', () => {
       'Nowhere__c',
       'Contact.Name must be editable',
     ];
-    await expect(open('patients', { properties }).prepare(null, signal())).rejects.toSatisfy(
+    await expect(containerOf(open('patients', { properties }), null, signal())).rejects.toSatisfy(
       isMirrorError({ actor: 'settings', code: 'crm-setup-incomplete', retry: 'never', words }),
     );
     expect(sandbox.counts.apiCalls).toBe(1);
@@ -46,7 +47,7 @@ describe('before anything is written', () => {
     ['invoices', { contactField: 'Nobody__c' }, ['Opportunity.Nobody__c']],
   ] as const)('a target of %s with %j is refused by name', async (stream, settings, words) => {
     const { open } = await openWorld();
-    await expect(open(stream, { settings }).prepare(null, signal())).rejects.toSatisfy(
+    await expect(containerOf(open(stream, { settings }), null, signal())).rejects.toSatisfy(
       isMirrorError({ actor: 'settings', code: 'crm-setup-incomplete', words }),
     );
   });
@@ -56,9 +57,9 @@ describe('before anything is written', () => {
     const log = { ...silentLogger, warn: vi.fn() };
     const account = sandbox.addByHand('Account', { Name: 'Patients' }).Id;
     const properties = [...PROPERTIES.patients, { name: 'AccountId', kind: 'text' }] as const;
-    await open('patients', { log, properties }).prepare(null, signal());
+    await containerOf(open('patients', { log, properties }), null, signal());
     expect(log.warn).not.toHaveBeenCalled();
-    await open('patients', { log }).prepare(null, signal());
+    await containerOf(open('patients', { log }), null, signal());
     expect(log.warn).toHaveBeenCalledWith({ unmapped: 'AccountId' }, expect.stringContaining('map AccountId'));
     await apply(open(), create('alone'));
     await apply(open('patients', { properties }), create('shared', patient({ AccountId: account })));
@@ -71,17 +72,17 @@ describe('before anything is written', () => {
     const { open } = await openWorld({
       customFields: { Contact: [...FIELDS.Contact!, { name: 'Odd__c', type: 7 as never }] },
     });
-    expect(await open().prepare(null, signal())).toMatch(/\/Contact$/);
+    expect(await containerOf(open(), null, signal())).toMatch(/\/Contact$/);
   });
 
   test('a connection without a URL needs one in the settings', async () => {
     const { open, login, sandbox } = await openWorld();
     const { baseUrl: _, ...bare } = login;
-    await expect(open('patients', { login: bare }).prepare(null, signal())).rejects.toSatisfy(
+    await expect(containerOf(open('patients', { login: bare }), null, signal())).rejects.toSatisfy(
       isMirrorError({ actor: 'authorization', code: 'instance-unknown' }),
     );
     const settled = open('patients', { login: bare, settings: { instanceUrl: `${sandbox.url}/` } });
-    expect(await settled.prepare(null, signal())).toMatch(/^00D\w{15}\/Contact$/);
+    expect(await containerOf(settled, null, signal())).toMatch(/^00D\w{15}\/Contact$/);
   });
 });
 
@@ -98,7 +99,7 @@ describe('picklists', () => {
   test('take the names that people see, and are read back so', async () => {
     const { sandbox, open } = await openWorld({ customFields });
     const worker = open('patients', { properties: mapped(['new patient', '20']) });
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     const item = (group: string) => ({ ...patient(), properties: { LastName: 'Rossi', Group__c: group } });
     const [outcome] = await apply(worker, create('a', item('new patient')));
     expect(sandbox.records('Contact')[0]?.Group__c).toBe('10');
@@ -109,7 +110,7 @@ describe('picklists', () => {
   test('whose names the mapping does not know are listed, with the existing names', async () => {
     const { open } = await openWorld({ customFields });
     const worker = open('patients', { properties: mapped(['Unknown']) });
-    await expect(worker.prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(worker, null, signal())).rejects.toMatchObject({
       code: 'crm-setup-incomplete',
       message: expect.stringContaining('Contact.Group__c has no "Unknown"; available: New patient (10), Known (20)'),
     });

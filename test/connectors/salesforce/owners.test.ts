@@ -6,6 +6,7 @@ import type { CrmItem, StreamName } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import { ofAppointment, ofInvoice, ofPatient } from '../../domain/mapping/sources.ts';
 import { crmBesideContacts, crmOf } from '../../settings/crm-file.ts';
+import { containerOf } from '../../support/container-of.ts';
 import {
   apply,
   create,
@@ -34,7 +35,7 @@ async function openOrg(stream: Exclude<StreamName, 'patients'>, owner: string, b
   const mapping = compileMapping(crmBesideContacts(stream, written), 'Europe/Rome');
   await apply(open('patients'), create('anna', patient()));
   const target = open(stream, { properties: mapping.properties });
-  await target.prepare(null, signal());
+  await containerOf(target, null, signal());
   const itemOf = (source: MappingSource): CrmItem => ({
     properties: mapping.map(source).properties,
     contactKey: keyOf('anna'),
@@ -140,7 +141,7 @@ test('the owner of contacts is one user for all, and sees those without an accou
     'Europe/Rome',
   );
   const target = open('patients', { properties });
-  await target.prepare(null, signal());
+  await containerOf(target, null, signal());
   await apply(target, create('anna', { ...patient(), properties: map(ofPatient()).properties }));
   const seenBy = (as: string) => sandbox.records('Contact', { as }).length;
   expect([seenBy(DESK), seenBy(LOGIN)]).toEqual([1, 0]);

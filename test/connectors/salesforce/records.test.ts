@@ -5,6 +5,7 @@ import { createTargetIdentity } from '../../../src/engine/identity.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
+import { containerOf } from '../../support/container-of.ts';
 import {
   apply,
   create,
@@ -47,7 +48,7 @@ describe('patients', () => {
   test('whom 2,400 creates bring cost 6 API calls, read back included, and reading them all 2', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open('patients', { properties: [{ name: 'LastName', kind: 'text' }] });
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     expect(sandbox.counts.apiCalls).toBe(1);
     for (let start = 0; start < 2_400; start += 400) {
       const outcomes = await apply(worker, ...Array.from({ length: 400 }, (_, index) => create(`r${start + index}`)));
@@ -115,7 +116,7 @@ describe('patients', () => {
       properties: names.map((name) => ({ name, kind: 'text' as const })),
     };
     const worker = open('patients', choice);
-    expect(await worker.prepare(null, signal())).toMatch(/\/Account$/);
+    expect(await containerOf(worker, null, signal())).toMatch(/\/Account$/);
     const item: CrmItem = {
       properties: { LastName: 'Rossi', PersonEmail: 'r@clinic.example' },
       contactKey: null,
@@ -124,7 +125,7 @@ describe('patients', () => {
     expect(inWords(await apply(worker, create('a', item)))).toEqual(['a created']);
     expect(sandbox.records('Account')).toMatchObject([{ IsPersonAccount: true, LastName: 'Rossi' }]);
     const events = open('appointments', { settings: { contactField: 'WhatId', contactObject: 'Account' } });
-    await events.prepare(null, signal());
+    await containerOf(events, null, signal());
     expect(inWords(await apply(events, create('v', visit(keyOf('a')))))).toEqual(['v created']);
     expect(sandbox.records('Event')).toMatchObject([{ WhatId: sandbox.records('Account')[0]!.Id }]);
   });

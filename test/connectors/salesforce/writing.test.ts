@@ -12,6 +12,7 @@ import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
 import { describeOutcome, keyOf as keyAt, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
+import { containerOf } from '../../support/container-of.ts';
 import {
   apply,
   create,
@@ -70,7 +71,7 @@ const item = (mails: boolean | null, vip: boolean | null = null, LastName = 'Ros
 describe('a refusal of the clinic', () => {
   test('is set in an Individual of the contact; a patient with consent or without an answer gets none', async () => {
     const { sandbox, worker, individualOf } = await open();
-    await worker.prepare(null, signal());
+    await containerOf(worker, null, signal());
     const outcomes = await apply(
       worker,
       create('refuses', item(false, true)),
@@ -156,7 +157,7 @@ describe('missing fields of the org or the mapping are reported before anything 
     ],
   ])('%s', async (_, options, rules, message) => {
     const { worker } = await open(options, rules);
-    await expect(worker.prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(worker, null, signal())).rejects.toMatchObject({
       code: 'crm-setup-incomplete',
       message: expect.stringMatching(message),
     });
@@ -165,7 +166,7 @@ describe('missing fields of the org or the mapping are reported before anything 
   test('the right to see an opt-out', async () => {
     const { sandbox, worker } = await open();
     sandbox.setFieldAccess('Individual', 'HasOptedOutSolicit', 'hidden');
-    await expect(worker.prepare(null, signal())).rejects.toMatchObject({ code: 'crm-setup-incomplete' });
+    await expect(containerOf(worker, null, signal())).rejects.toMatchObject({ code: 'crm-setup-incomplete' });
   });
 });
 

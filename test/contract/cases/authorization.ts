@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, describeOutcome, failure, signal } from '../contract-kit.ts';
 
@@ -30,7 +31,7 @@ export const authorization = group('authorization', {
     expect(renewals()).toBe(1);
     expect(kit.target.proxy.requests.length).toBeLessThanOrEqual(2);
     await expect(kit.readAll(worker)).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });
-    await expect(worker.prepare(null, signal())).rejects.toMatchObject({ actor: 'authorization' });
+    await expect(containerOf(worker, null, signal())).rejects.toMatchObject({ actor: 'authorization' });
   },
   'a connection without tokens costs no request': async (kit) => {
     const error = new MirrorError('connect again', { actor: 'authorization', code: 'expired', retry: 'never' });

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { RemoteChanges } from '../../../src/connectors/connector.ts';
 import { DAY_MS, type TimeWindow } from '../../../src/model/time.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import {
   type CalendarKit,
@@ -163,7 +164,7 @@ export const changes = group<CalendarKit>('changes', {
   'the cursor of another calendar causes a complete read': async (kit) => {
     const cursor = await begin(kit, 'a');
     const worker = kit.worker({ createCalendar: 'Another calendar' });
-    const container = await worker.prepare(null, signal());
+    const container = await containerOf(worker, null, signal());
     expect(container).not.toBe(kit.target.container);
     const there = await worker.changes(container, { cursor, window: WINDOW }, signal());
     expect(there).toMatchObject({ scope: 'whole', items: [], removed: [] });

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ContactStamp, ExistingContact, ExistingContacts } from '../../../src/connectors/connector.ts';
+import type { ContactStamp, Contacts, ExistingContact } from '../../../src/connectors/connector.ts';
 import { group } from '../contract-case.ts';
 import { describeOutcome, keyOf, OTHER_MARK, sealedRecordIdOf, signal } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
@@ -79,12 +79,12 @@ export const crmExisting = group<CrmKit>('contacts from before', {
   },
 });
 
-function existing({ connector }: CrmKit): ExistingContacts {
-  expect(connector.existing).toBeDefined();
-  return connector.existing!;
+function existing({ connector }: CrmKit): Contacts {
+  expect(connector.contacts).toBeDefined();
+  return connector.contacts!;
 }
 
-async function listAll(contacts: ExistingContacts): Promise<ExistingContact[]> {
+async function listAll(contacts: Contacts): Promise<ExistingContact[]> {
   return (await Array.fromAsync(contacts.list(signal()))).flat();
 }
 

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { describeOutcome, failure, keyOf, signal, updateOperation, written } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
@@ -41,7 +42,7 @@ export const crmOddValues = group<CrmKit>('odd values', {
     const { list } = kit.target;
     await expectWritten(kit, withList(kit, 'east'));
     expect((await readItem(kit))?.properties[list]).toBeNull();
-    const [outcome] = await (await prepared(kit)).apply(
+    const [outcome] = await (await preparedWorker(kit)).apply(
       kit.target.container,
       [updateOperation('a', withList(kit, 'north'), null, (await kit.object('a')).remoteId)],
       signal(),
@@ -81,7 +82,7 @@ export const crmOddValues = group<CrmKit>('odd values', {
       expect(lists.filter((value) => value === 'south')).toHaveLength(load * 2 - load / 100);
     },
   'one value that is refused by name costs the others nothing': async (kit) => {
-    const worker = await prepared(kit);
+    const worker = await preparedWorker(kit);
     const operations = Array.from({ length: 12 }, (_, index) =>
       kit.toCreate(`r${index}`, withList(kit, index === 5 ? 'east' : 'south')),
     );
@@ -110,7 +111,7 @@ async function requestsFor(kit: CrmKit, name: string, values: (index: number) =>
 
 /** Requests for creates. */
 async function requestsOf(kit: CrmKit, operations: Operation<CrmItem>[]): Promise<number> {
-  const worker = await prepared(kit);
+  const worker = await preparedWorker(kit);
   kit.target.proxy.forget();
   const outcomes = await kit.attempt(operations, worker);
   expect(outcomes.map(describeOutcome)).toEqual(operations.map(() => 'written created'));
@@ -130,7 +131,7 @@ function isLeftOut(odd: Partial<CrmValues>): ContractCase<CrmKit>['run'] {
 
 /** Expects that an item is written at the first attempt, reads back as its outcome reports, and appears in no log line. */
 async function expectWritten(kit: CrmKit, item: CrmItem) {
-  const worker = await prepared(kit);
+  const worker = await preparedWorker(kit);
   const { firstName, list } = kit.target;
   const properties = { [firstName.property]: null, [list]: null, ...item.properties };
   const operation = kit.toCreate('a', { ...item, properties });
@@ -145,9 +146,9 @@ function storedOf(operation: Operation<CrmItem>, outcome: Outcome<CrmItem> | und
   return written(outcome).stored ?? operation.item;
 }
 
-async function prepared(kit: CrmKit) {
+async function preparedWorker(kit: CrmKit) {
   const worker = kit.worker({ properties: propertiesOf(kit) });
-  await worker.prepare(kit.target.container, signal());
+  await containerOf(worker, kit.target.container, signal());
   return worker;
 }
 

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { matches } from '../../../sandbox/kit/fault-proxy.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { MappedProperty } from '../../../src/model/items.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import { failure, signal } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
@@ -10,9 +11,9 @@ import { mappedProperties } from '../crm-target.ts';
 /** The connector checks the CRM's list of properties before any write. */
 export const crmProperties = group<CrmKit>('properties', {
   'a target whose properties are all there is taken, again and again': async (kit) => {
-    const container = await kit.connector.prepare(null, signal());
-    expect(await kit.connector.prepare(container, signal())).toBe(container);
-    expect(await kit.worker().prepare(null, signal())).toBe(container);
+    const container = await containerOf(kit.connector, null, signal());
+    expect(await containerOf(kit.connector, container, signal())).toBe(container);
+    expect(await containerOf(kit.worker(), null, signal())).toBe(container);
     expect(container).toBe(kit.target.container);
     expect(await kit.readAll()).toEqual([]);
   },
@@ -24,13 +25,13 @@ export const crmProperties = group<CrmKit>('properties', {
     await expectRefused(kit, { name: kit.target.names.boolean, kind: 'instant' });
   },
   'a property that an administrator took away is a matter of settings, named': async (kit) => {
-    await kit.connector.prepare(null, signal());
+    await containerOf(kit.connector, null, signal());
     await kit.target.server.removeProperty('note');
     const usual = mappedProperties(kit.target.names).find(({ name }) => name === kit.target.names.note)!;
     await expectRefused(kit, usual);
   },
   'a write that meets a property that is gone is a matter of settings, named': async (kit) => {
-    await kit.connector.prepare(null, signal());
+    await containerOf(kit.connector, null, signal());
     await kit.target.server.removeProperty('note');
     const before = await kit.objects();
     const error = failure((await kit.attempt([kit.toCreate('a')]))[0]);
@@ -45,7 +46,7 @@ async function expectRefused(kit: CrmKit, property: MappedProperty): Promise<voi
   const worker = kit.worker({ properties: [...others, property] });
   const before = await kit.objects();
   kit.target.proxy.forget();
-  const error = await worker.prepare(null, signal()).then(
+  const error = await containerOf(worker, null, signal()).then(
     () => null,
     (refusal: MirrorError) => refusal,
   );

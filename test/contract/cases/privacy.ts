@@ -4,6 +4,7 @@ import type { Logger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Item } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
+import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, type CalendarKit, deleteOperation, keyOf, signal, updateOperation } from '../contract-kit.ts';
 
@@ -62,7 +63,7 @@ export const calendarPrivacy = group<CalendarKit>('privacy', {
 async function liveThrough(kit: AnyKit): Promise<void> {
   const [a, b, c] = RECORD_IDS;
   const { item, changed } = kit.telling();
-  await kit.connector.prepare(null, signal());
+  await containerOf(kit.connector, null, signal());
   await kit.attempt([kit.toCreate(a, item), kit.toCreate(b, item), kit.toCreate(c, item)]);
   await kit.attempt([kit.toCreate(a, item), updateOperation(b, changed, null)]);
   await kit.attempt([deleteOperation(c, null)]);

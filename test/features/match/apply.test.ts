@@ -128,7 +128,7 @@ describe('applying', () => {
     const { propose, apply, tenant, sandbox, ids, world } = await useWorld(PATIENTS, CONTACTS);
     const decided = decide((await propose()).file);
     const target = tenant.targets.get('contacts')!;
-    const { existing } = target.connector;
+    const { contacts: existing } = target.connector;
     const dying = {
       ...existing!,
       stamp: async (...[stamps, signal]: Parameters<NonNullable<typeof existing>['stamp']>) => {
@@ -136,9 +136,9 @@ describe('applying', () => {
         throw new Error('killed');
       },
     };
-    target.connector = { ...target.connector, existing: dying };
+    target.connector = { ...target.connector, contacts: dying };
     await expect(apply(decided)).rejects.toThrow('killed');
-    target.connector = { ...target.connector, existing: existing! };
+    target.connector = { ...target.connector, contacts: existing! };
     expect(await apply(decided)).toMatchObject({ done: 2, already: 1, refused: [] });
     world.clock.now += 1;
     await cycle(tenant);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { containerOf } from '../../../support/container-of.ts';
 import { contact, effectOf, signal } from '../harness.ts';
 import { openProfile, PROFILE_CASES } from '../profiles.ts';
 
@@ -13,7 +14,7 @@ describe('EspoCRM', () => {
     const { sandbox, open } = await openProfile(espocrm);
     const contactless = { contactKey: null, startAt: START };
     const visits = open({ stream: 'appointments', properties: texts('name', 'assignedUserId') });
-    await visits.connector.prepare(null, signal());
+    await containerOf(visits.connector, null, signal());
     await visits.written(visits.create('v1', { properties: VISIT, ...contactless }));
     expect(sandbox.records('Meeting')).toMatchObject([{ values: { assignedUserId: VISIT.assignedUserId } }]);
     const [refused] = await visits.apply(
@@ -24,7 +25,7 @@ describe('EspoCRM', () => {
       error: { code: 'record-refused', message: expect.stringMatching(/: assignedUser$/) },
     });
     const misspelt = open({ stream: 'appointments', properties: texts('name', 'assignedUsersId', 'assignedUser') });
-    await expect(misspelt.connector.prepare(null, signal())).rejects.toMatchObject({
+    await expect(containerOf(misspelt.connector, null, signal())).rejects.toMatchObject({
       code: 'crm-property-missing',
       message: expect.stringMatching(/: assignedUsersId$/),
     });
