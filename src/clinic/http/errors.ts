@@ -1,3 +1,4 @@
+import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import { isHtml } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { isCode, type Message, message, type Text } from '../../messages/message.ts';
@@ -6,7 +7,6 @@ import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { OPERATIONS } from '../schema/operations.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { isJsonObject, valueAt } from './rows.ts';
 
 /** Format of an error code in a body; other text may be a sentence with a name. */
 const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;

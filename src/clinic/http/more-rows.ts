@@ -1,4 +1,5 @@
-import { addressIn, asFlag, folded, isJsonObject, type PageAnswer, readCount } from './rows.ts';
+import { isJsonObject } from '../../described-api/paths.ts';
+import { addressIn, asFlag, folded, type PageAnswer, readCount } from './rows.ts';
 
 /** Usual names of a next page; any value except none announces one. */
 const NEXT = new Set([

@@ -1,14 +1,12 @@
+import { followPath, isJsonObject, type JsonObject, parsePath, valueAt } from '../../described-api/paths.ts';
 import { nextLink, parseLinks } from '../../http/answer.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import { STORED_LIMITS } from '../../model/stored-limits.ts';
 import { VISIT_SEPARATOR } from '../../model/visits.ts';
 import type { Paging } from '../schema/paging.ts';
-import { followPath, parsePath } from '../schema/paths.ts';
 
 /** Reads one value of a JSON object; null if absent. */
 export type ValueReader = (row: JsonObject) => unknown;
-/** A JSON object of unknown content. */
-export type JsonObject = Record<string, unknown>;
 /**
  * A record with the names of unreadable fields (treated as absent), or the reason why the row is unusable. `deleted`: readable content of a
  * record that the clinic marks as deleted.
@@ -17,21 +15,9 @@ export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { un
 /** Converts a row to a record. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 
-/** Path of the answer itself. */
-export const ITSELF = '.';
 /** Separator between a date and its time, in paths and in values. */
 export const APART = ' + ';
 const NEGATIVE = /^-\d+$/;
-
-/** Returns whether a JSON value is an object, not an array. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Returns the value at a path of a profile, or undefined. */
-export function valueAt(value: unknown, path: string): unknown {
-  return followPath(value, parsePath(path));
-}
 
 /**
  * Compiles paths that are tried in order. The first value applies, then an empty text, and otherwise null. A separate date and time result

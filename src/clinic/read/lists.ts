@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../described-api/paths.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { inPieces } from '../../http/in-pieces.ts';
 import { message } from '../../messages/message.ts';
@@ -17,7 +18,7 @@ import {
   type ReceivedPage,
   readPages,
 } from '../http/paging.ts';
-import { asId, compilePaths, isJsonObject, isShownByRows, type Mapped, type RowMapper } from '../http/rows.ts';
+import { asId, compilePaths, isShownByRows, type Mapped, type RowMapper } from '../http/rows.ts';
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { path, timePath } from './paging.ts';
+import { path, timePath } from '../../described-api/path-schemas.ts';
 
 /**
  * Kind of a field's value:

@@ -1,34 +1,7 @@
 import { z } from 'zod';
+import { answerPath } from '../../described-api/path-schemas.ts';
 import { issueText, message, type Text } from '../../messages/message.ts';
-import { PATH_PATTERN, parsePath } from './paths.ts';
 
-/** Path of a value in an answer. */
-export const path = z
-  .string()
-  .regex(new RegExp(`^${PATH_PATTERN}$`), issueText(message('profile.path')))
-  .describe(
-    'Path in a JSON object: field names joined by dots. In lists: `phones.0` (index), `phones[].number` (first value), `telecom[system=phone].value` (match).',
-  );
-/** Path of the list in an answer, optionally with the path of the record in each element. */
-export const listPath = path
-  .refine(
-    (written) => {
-      const steps = parsePath(written);
-      return steps.filter(({ within }) => within !== undefined).length <= 1 && steps.at(-1)?.after === undefined;
-    },
-    issueText(message('profile.list-path')),
-  )
-  .describe('Path of the list in a response, optionally with `[]` and the path of the record in each element.');
-/** Path of a time in a row, or separate paths of its date and time of day. */
-export const timePath = z
-  .string()
-  .regex(new RegExp(`^${PATH_PATTERN}(?: \\+ ${PATH_PATTERN})?$`), issueText(message('profile.time-path')))
-  .describe('Path of a time in a JSON object. Join two paths with ` + ` for separate date and time fields.');
-/** Location of a paging value in an answer: in the body, or in a header (RFC 9110 section 5.1 defines header names). */
-const answerPath = z
-  .string()
-  .regex(/^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/, issueText(message('profile.answer-path')))
-  .describe('Path in the response: field names joined by dots, or `header:NAME`.');
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
 /** A query parameter's name, optionally with the beginning of its value: `date=ge`. */

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { listPath, path, wholePath } from '../../described-api/path-schemas.ts';
 import { issueText, message } from '../../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { ianaOfWindows } from '../../model/zone-names.ts';
 import { field, fieldPaths, fullName, paths } from './fields.ts';
-import { listPath, pagingSchema, path, valuedParameter } from './paging.ts';
+import { pagingSchema, valuedParameter } from './paging.ts';
 import {
   appointments,
   listProfile,
@@ -252,14 +253,13 @@ export const clinicProfileSchema = z.strictObject({
     .describe(
       'Fields of a response that has no list because the list is empty, such as `{ path: total, when: 0 }`. Without a set flag, a response without the list is an error.',
     ),
-  recordPath: path
+  recordPath: wholePath
     .nullable()
     .default(null)
     .describe('Path of a single record in a response. `null`: the response itself.'),
   tenants: z
     .strictObject({
-      path: path
-        .or(z.literal('.'))
+      path: wholePath
         .default('tenants')
         .describe(
           "Path of the user's clinics in the UserInfo response: a list, a single object, or ids. `.`: the response itself.",

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../described-api/paths.ts';
 import { isHtml, nextLink } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -9,7 +10,7 @@ import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { isObject, renderBody, renderText, type TemplateValues } from './templates.ts';
+import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
 /** Successful response, or a response with a status that the call accepts as "nothing". */
 export interface CrmAnswer extends WireResponse {
@@ -61,7 +62,7 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
   const withoutAutomations = settings.automations === 'suspended' ? description.withoutAutomations : undefined;
   const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
     const rendered = renderBody(template, values);
-    return withoutAutomations !== undefined && WRITES.has(label) && isObject(rendered)
+    return withoutAutomations !== undefined && WRITES.has(label) && isJsonObject(rendered)
       ? { ...rendered, ...withoutAutomations }
       : rendered;
   };

@@ -1,3 +1,4 @@
+import { valueAt } from '../../described-api/paths.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
@@ -9,7 +10,6 @@ import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
 import { type CrmRow, idAt, type Scope } from './from-model.ts';
 import { lookAgain, lookAtId, rowsIn } from './lookup.ts';
-import { valueAt } from './templates.ts';
 
 type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 type DeleteMany = NonNullable<CrmResource['deleteMany']>;

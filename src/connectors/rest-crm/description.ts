@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { path, wholePath } from '../../described-api/path-schemas.ts';
+import { ITSELF } from '../../described-api/paths.ts';
 import { issueText, message, type Text } from '../../messages/message.ts';
 import { isTransportHeader } from '../../model/header-names.ts';
 import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { isPath, type Placeholder, pageAt, placeholdersIn, valueStyles } from './templates.ts';
+import { type Placeholder, pageAt, placeholdersIn, valueStyles } from './templates.ts';
 
-const path = z.string().refine(isPath, issueText(message('description.path')));
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
 const whole = (least: number, most: number) => z.int().min(least).max(most);
 
@@ -143,7 +144,7 @@ const resource = z.strictObject({
   find: z
     .strictObject({
       call: call('key', 'keys', ...SELECT).refine(...needs('key', 'keys')),
-      rows: path,
+      rows: wholePath,
       /** Keys per request; above 1, the request contains `{{keys}}`. */
       size: whole(1, 200).default(1),
       /** Quote around each key in `{{keys}}`, which is a list; in a longer string, the keys are separated by commas. */
@@ -154,19 +155,21 @@ const resource = z.strictObject({
       path: ['size'],
     }),
   /** Fetches one object by id; a status in `nothing` means an absent object. */
-  get: z.strictObject({ call: call('id', ...SELECT).refine(...needs('id')), row: path.default('') }).optional(),
+  get: z
+    .strictObject({ call: call('id', ...SELECT).refine(...needs('id')), row: wholePath.default(ITSELF) })
+    .optional(),
   create: z
     .strictObject({
       call: call(...WRITE, ...SELECT).refine(...needs('properties')),
-      row: path.optional(),
-      id: path.optional(),
+      row: wholePath.optional(),
+      id: wholePath.optional(),
     })
     .refine(({ row, id }) => row !== undefined || id !== undefined, issueText(message('description.created'))),
   update: z.strictObject({
     call: call('id', 'versionTag', ...WRITE, ...SELECT)
       .refine(...needs('id'))
       .refine(...needs('properties')),
-    row: path.optional(),
+    row: wholePath.optional(),
   }),
   upsert: z
     .strictObject({
@@ -175,7 +178,7 @@ const resource = z.strictObject({
       body: z.unknown().refine(...needs('properties')),
       size: whole(1, BATCH_SIZE),
       /** One result per object, in the order of the objects. */
-      rows: path,
+      rows: wholePath,
       status: path.describe('Path to the status of a result: was the object accepted?'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
       id: path,
@@ -203,7 +206,7 @@ const resource = z.strictObject({
       /** Separator between ids in one string; without a separator, the ids are a list. */
       separator: z.string().min(1).max(3).optional(),
       /** Path to the results of the objects. */
-      rows: path,
+      rows: wholePath,
       status: path.describe('Path to the status of a result: was the record deleted?'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
       id: path,
@@ -214,7 +217,7 @@ const resource = z.strictObject({
   list: z
     .strictObject({
       call: call('page', 'offset', 'size', 'cursor', 'ownerTag', ...SELECT),
-      rows: path,
+      rows: wholePath,
       size: whole(1, 2_000).default(100),
       paging,
     })
@@ -230,7 +233,7 @@ const resource = z.strictObject({
   fields: z
     .strictObject({
       call: call(),
-      at: path.describe('A list of descriptions, or an object by name'),
+      at: wholePath.describe('A list of descriptions, or an object by name'),
       name: path.optional().describe('Where a description has its name; absent for an object by name'),
       depth: z.enum(['first-name', 'whole-name']).default('first-name'),
       type: path.optional().describe('Where a description has its type'),
@@ -245,7 +248,7 @@ const resource = z.strictObject({
         .default({})
         .describe('By type: what a text must be. `whole`: what is too long is left out, and not shortened'),
       options: z
-        .strictObject({ at: path, value: path.default(''), label: path.default('') })
+        .strictObject({ at: path, value: wholePath.default(ITSELF), label: wholePath.default(ITSELF) })
         .optional()
         .describe('Path of the list of allowed values in a description: texts, or objects with a value and a label'),
     })

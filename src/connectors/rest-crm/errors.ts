@@ -1,9 +1,9 @@
+import { valueAt } from '../../described-api/paths.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, contract, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';
 import { NAMED_FIELDS } from './limits.ts';
-import { valueAt } from './templates.ts';
 
 /**
  * Errors of described CRMs, identified by the description's meanings of codes and statuses (`words`), otherwise by status.

@@ -1,3 +1,4 @@
+import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
@@ -7,7 +8,6 @@ import type { CrmCall, CrmResource } from './description.ts';
 import { errors } from './errors.ts';
 import { type CrmRow, readRow, type Scope, selection } from './from-model.ts';
 import { MAX_PAGES } from './limits.ts';
-import { isObject, valueAt } from './templates.ts';
 
 /** Finds objects by key; an unused key has no objects. Objects with other keys are omitted, so that a wrong search result has no effect. */
 export async function findByKeys(
@@ -120,7 +120,7 @@ export function rowsIn(answer: CrmAnswer, path: string): unknown[] {
   if (answer.isNothing) return [];
   const rows = valueAt(answer.body, path);
   if (Array.isArray(rows)) return rows;
-  if (isObject(rows) && Object.keys(rows).length === 0) return [];
+  if (isJsonObject(rows) && Object.keys(rows).length === 0) return [];
   throw errors.make('unexpected-answer', { names: ['rows'] });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import { issueText, message } from '../../messages/message.ts';
 import { allowedKeys, baseAddress } from '../../settings/common-schemas.ts';
 import { type CrmDescription, descriptionSchema, type WrittenDescription } from './description.ts';
@@ -7,7 +8,7 @@ import { dolibarr } from './profiles/dolibarr.ts';
 import { espocrm } from './profiles/espocrm.ts';
 import { twenty } from './profiles/twenty.ts';
 import { zohoLike } from './profiles/zoho-like.ts';
-import { isObject, type JsonObject, newObject } from './templates.ts';
+import { newObject } from './templates.ts';
 
 /** Included descriptions, by their name in a target's settings. The schema validates them like other descriptions. */
 export const profiles: Readonly<Record<string, WrittenDescription>> = {
@@ -74,7 +75,7 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
 
 /** Merges one description into another: objects are merged, other values are replaced, null removes a value. */
 function overlay(base: unknown, over: unknown): unknown {
-  if (!isObject(base) || !isObject(over)) return over;
+  if (!isJsonObject(base) || !isJsonObject(over)) return over;
   // A template is replaced as a whole: merged bodies of two templates would be a body that no author wrote.
   const result: JsonObject = Object.assign(newObject(), base);
   for (const [name, value] of Object.entries(over)) {

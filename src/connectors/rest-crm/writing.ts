@@ -1,3 +1,4 @@
+import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
@@ -9,7 +10,7 @@ import type { CrmResource } from './description.ts';
 import { errors, rowRefused } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, type Scope, selection, writeValues } from './from-model.ts';
 import { findByKeys, findContacts, lookAgain, lookAtId, rowsIn, theOne } from './lookup.ts';
-import { isObject, renderBody, valueAt } from './templates.ts';
+import { renderBody } from './templates.ts';
 
 /**
  * Carries out operations. An error of the whole target stops further requests.
@@ -122,7 +123,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
 
 function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown): Outcome<CrmItem> {
   const status = valueAt(row, upsert.status);
-  const isTaken = isObject(row) && upsert.taken.some((taken) => taken === status);
+  const isTaken = isJsonObject(row) && upsert.taken.some((taken) => taken === status);
   if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors, scope.codes));
   const remoteId = idAt(row, upsert.id);
   if (remoteId === null) return failed(operation, errors.make('unexpected-answer', { names: ['id'] }));

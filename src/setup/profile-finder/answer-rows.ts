@@ -1,5 +1,6 @@
 import { anySign } from '../../clinic/http/more-rows.ts';
-import { asFlag, readCount, totalHeader, valueAt } from '../../clinic/http/rows.ts';
+import { asFlag, readCount, totalHeader } from '../../clinic/http/rows.ts';
+import { valueAt } from '../../described-api/paths.ts';
 import { type Envelope, envelopeOf } from './lists.ts';
 import { sampled } from './values.ts';
 

@@ -48,19 +48,19 @@ export const dolibarr: WrittenDescription = {
           query: { sqlfilters: "(te.clinic_mirror_key:=:'{{key}}')", limit: 2 },
           nothing: [404],
         },
-        rows: '',
+        rows: '.',
       },
       get: { call: { method: 'GET', path: '/contacts/{{id}}', nothing: [404] } },
-      create: { call: { method: 'POST', path: '/contacts', body: { '...': '{{properties}}' } }, id: '' },
+      create: { call: { method: 'POST', path: '/contacts', body: { '...': '{{properties}}' } }, id: '.' },
       update: {
         call: { method: 'PUT', path: '/contacts/{{id}}', body: { '...': '{{properties}}' }, nothing: [404] },
-        row: '',
+        row: '.',
       },
       // Dolibarr deletes the database row (htdocs/contact/class/contact.class.php, delete) and has no recycle bin.
       delete: { call: { method: 'DELETE', path: '/contacts/{{id}}', nothing: [404] }, isForGood: true },
       list: {
         call: listing({ sqlfilters: "(te.clinic_mirror_stamp:like:'{{ownerTag}}%')" }),
-        rows: '',
+        rows: '.',
         paging: { by: 'page', first: 0 },
       },
       listAll: { call: listing({}) },

@@ -76,8 +76,8 @@ function entity(type: string, extra: Record<string, unknown>, select: Record<str
       size: 50,
     },
     get: { call: { method: 'GET', path: `/${type}/{{id}}`, nothing: [404] } },
-    create: { call: { method: 'POST', path: `/${type}`, headers, body }, row: '' },
-    update: { call: { method: 'PUT', path: `/${type}/{{id}}`, headers, body, nothing: [404] }, row: '' },
+    create: { call: { method: 'POST', path: `/${type}`, headers, body }, row: '.' },
+    update: { call: { method: 'PUT', path: `/${type}/{{id}}`, headers, body, nothing: [404] }, row: '.' },
     delete: { call: { method: 'DELETE', path: `/${type}/{{id}}`, nothing: [404] } },
     list: {
       call: listing(type, {
@@ -93,7 +93,7 @@ function entity(type: string, extra: Record<string, unknown>, select: Record<str
     listAll: { call: listing(type, select) },
     fields: {
       call: { method: 'GET', path: '/Metadata', query: { key: `entityDefs.${type}.fields` } },
-      at: '',
+      at: '.',
       type: 'type',
       longest: 'maxLength',
       required: 'required',
