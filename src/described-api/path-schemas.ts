@@ -9,6 +9,11 @@ export const path = z
   .describe(
     'Path in a JSON object: field names joined by dots. In lists: `phones.0` (index), `phones[].number` (first value), `telecom[system=phone].value` (match).',
   );
+/** Schema of a list of paths. */
+export const paths = z
+  .array(path)
+  .max(10)
+  .describe('Paths, in order of preference. The first path with a value applies. `[]`: there is no value.');
 /** Path of a value in an answer, or `.` for the answer itself. */
 export const wholePath = z
   .string()

@@ -345,6 +345,7 @@ export const VENDORS_EN = {
   'profile.updated-at': 'fields.updatedAt is required: without it, the time of the last change is unknown',
   'profile.pattern': 'use a regular expression',
 
+  'description.renamed': 'write {spelling} instead: this key has the name that clinic profiles use',
   'description.header': 'choose another header: clinic-mirror sets this header',
   'description.call-path': 'begin with a slash; put a query under query',
   'description.body-only': '{placeholder} is allowed only in a body: servers log URLs',

@@ -354,6 +354,7 @@ export const VENDORS_IT = {
   'profile.updated-at': 'fields.updatedAt è obbligatorio: senza, l’ora dell’ultima modifica non è nota',
   'profile.pattern': 'indicare un’espressione regolare',
 
+  'description.renamed': 'scrivere invece {spelling}: questa chiave ha il nome usato nei profili della clinica',
   'description.header': 'scegliere un’altra intestazione: questa è impostata da clinic-mirror',
   'description.call-path': 'iniziare con una barra; indicare una query sotto query',
   'description.body-only': '{placeholder} è ammesso solo nel corpo: i server registrano gli URL nei log',

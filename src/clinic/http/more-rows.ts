@@ -1,5 +1,6 @@
+import { addressIn, type PageAnswer, readCount } from '../../described-api/answers.ts';
 import { isJsonObject } from '../../described-api/paths.ts';
-import { addressIn, asFlag, folded, type PageAnswer, readCount } from './rows.ts';
+import { asFlag, folded } from './rows.ts';
 
 /** Usual names of a next page; any value except none announces one. */
 const NEXT = new Set([

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pagingStyles } from '../../described-api/paging.ts';
 import { answerPath } from '../../described-api/path-schemas.ts';
 import { issueText, message, type Text } from '../../messages/message.ts';
 
@@ -42,15 +43,12 @@ const endings = {
       'Fields outside the records that say nothing about further records. Without paging, any other token, link, flag or number above the count makes the list `partial`; with paging, any other field whose name means more records or pages. A remark names the field.',
     ),
 };
-const pageSize = {
-  size: z.int().min(1).max(10_000).default(200).describe('Records to request per page.'),
-  cap: z
-    .int()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe('Maximum number of records per page that the server returns. `null`: unknown.'),
-};
+const cap = z
+  .int()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe('Maximum number of records per page that the server returns. `null`: unknown.');
 const unpagedCap = z
   .int()
   .min(1)
@@ -62,64 +60,47 @@ const unpagedCap = z
 const countingEnds = endings.ends.default(['has-more', 'empty-page']);
 const followingEnds = endings.ends.default(['no-next']);
 
+const sizeParameter = parameter.nullable().default('limit');
+
 /** Paging of a list: one of six styles, with the names of its parameters and the rules that prove the end. */
 export const pagingSchema = z
   .discriminatedUnion('style', [
-    z.strictObject({
-      style: z.literal('none'),
+    pagingStyles.none.extend({
       hasMorePath: endings.hasMorePath,
       totalPath: endings.totalPath,
       cap: unpagedCap,
       ignoredPaths: endings.ignoredPaths,
     }),
-    z.strictObject({
-      style: z.literal('offset-limit'),
+    pagingStyles['offset-limit'].extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: countingEnds,
       offsetParameter: parameter.default('offset'),
       limitParameter: parameter.default('limit'),
-      startIndex: z.int().min(0).max(1).default(0).describe('Number of the first record or page.'),
     }),
-    z.strictObject({
-      style: z.literal('page-size'),
+    pagingStyles['page-size'].extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: countingEnds,
       pageParameter: parameter.default('page'),
       sizeParameter: parameter.default('pageSize'),
-      startIndex: z.int().min(0).max(1).default(1).describe('Number of the first record or page.'),
     }),
-    z.strictObject({
-      style: z.literal('cursor'),
+    pagingStyles.cursor.extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: followingEnds,
       cursorParameter: parameter.default('cursor'),
-      cursorPath: answerPath
-        .default('nextCursor')
-        .describe("Path of the next page's cursor. `header:NAME` reads a header."),
-      sizeParameter: parameter.nullable().default('limit'),
+      cursorPath: pagingStyles.cursor.shape.cursorPath.default('nextCursor'),
+      sizeParameter,
     }),
-    z.strictObject({
-      style: z.literal('next-link'),
+    pagingStyles['next-link'].extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: followingEnds,
-      linkPath: answerPath
-        .default('links.next')
-        .describe(
-          "Path of the next page's URL: a string, an object with `href` or `url`, or a list of links with `rel` or `relation` equal to `next`. `header:NAME` reads a header.",
-        ),
-      sizeParameter: parameter.nullable().default('limit'),
+      linkPath: pagingStyles['next-link'].shape.linkPath.default('links.next'),
+      sizeParameter,
     }),
-    z.strictObject({
-      style: z.literal('link-header'),
-      ...endings,
-      ...pageSize,
-      ends: followingEnds,
-      sizeParameter: parameter.nullable().default('limit'),
-    }),
+    pagingStyles['link-header'].extend({ ...endings, cap, ends: followingEnds, sizeParameter }),
   ])
   .superRefine((paging, context) => {
     if (paging.style === 'none') return;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { listPath, path, wholePath } from '../../described-api/path-schemas.ts';
+import { errorPaths } from '../../described-api/errors.ts';
+import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
 import { issueText, message } from '../../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { ianaOfWindows } from '../../model/zone-names.ts';
-import { field, fieldPaths, fullName, paths } from './fields.ts';
+import { field, fieldPaths, fullName } from './fields.ts';
 import { pagingSchema, valuedParameter } from './paging.ts';
 import {
   appointments,
@@ -81,11 +82,11 @@ const medicalReports = z.strictObject({
 const pattern = z.string().refine(isRegExp, issueText(message('profile.pattern')));
 
 const errors = z.strictObject({
-  codePaths: paths.default(['error', 'code']).describe('Paths of the error code in an error body.'),
+  codePaths: errorPaths.codePaths.default(['error', 'code']),
   textPaths: paths
     .default(['message'])
     .describe('Paths of the error text. Used for the 403 patterns and shown only to the user who ran the command.'),
-  detailPaths: paths
+  detailPaths: errorPaths.detailPaths
     .default(['details', 'errors', 'fields'])
     .describe('Paths of the names of invalid fields. Shown only to the user who ran the command.'),
   missingClaim: z

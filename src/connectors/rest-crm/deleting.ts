@@ -111,7 +111,7 @@ async function removeSome(
 
 async function namedAsDeleted(
   { client, signal }: Scope,
-  { call, separator, rows, status, taken, id }: DeleteMany,
+  { call, separator, listPath, status, taken, id }: DeleteMany,
   removals: readonly Removal[],
 ): Promise<Set<string>> {
   const ids = removals.map((removal) => removal.id);
@@ -119,7 +119,7 @@ async function namedAsDeleted(
   const answer = await client.send('rest-crm.delete-many', call, values, signal);
   const isTaken = (row: unknown) => taken.some((word) => word === valueAt(row, status));
   return new Set(
-    rowsIn(answer, rows)
+    rowsIn(answer, listPath)
       .filter(isTaken)
       .flatMap((row) => idAt(row, id) ?? []),
   );

@@ -115,7 +115,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
   );
   const values = { ...selection(scope, resource), rows };
   const answer = await client.send('rest-crm.upsert', upsert.call, values, signal);
-  const answers = rowsIn(answer, upsert.rows);
+  const answers = rowsIn(answer, upsert.listPath);
   // Results are identified only by position: if one is missing, all are unknown.
   if (answers.length !== writes.length) throw errors.make('answer-missing');
   return writes.map(({ operation }, index) => toOutcome(scope, upsert, operation, answers[index]));
@@ -297,7 +297,7 @@ async function makeAgain(scope: Scope, operation: Write, contactId: string | nul
   const { resource, client, signal } = scope;
   const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId) };
   const answer = await client.send('rest-crm.create', resource.create.call, values, signal);
-  const row = rowOf(scope, answer, resource.create.row);
+  const row = rowOf(scope, answer, resource.create.recordPath);
   const id = resource.create.id === undefined ? row?.id : idAt(answer.body, resource.create.id);
   if (id === undefined || id === null) throw errors.make('unexpected-answer', { names: ['id'] });
   return written(operation, operation.kind === 'create' ? 'created' : 'recreated', id, row);
@@ -320,7 +320,8 @@ async function updated(
   { id, answer, contactId }: { id: string; answer: CrmAnswer; contactId: string | null },
   effect: Effect,
 ): Promise<Outcome<CrmItem>> {
-  if (speaksOf(answer, id)) return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.row));
+  if (speaksOf(answer, id))
+    return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.recordPath));
   const stored = await lookAgain(scope, operation, id);
   if (stored?.key !== operation.key || !isSameItem(scope, stored, operation, contactId))
     throw errors.make('write-not-shown', { status: answer.status });

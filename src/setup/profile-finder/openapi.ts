@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { totalHeader } from '../../clinic/http/rows.ts';
+import { totalHeader } from '../../described-api/answers.ts';
 import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import { MirrorError, withoutStacks } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
