@@ -27,10 +27,7 @@ const endings = {
     .describe(
       'Rules that recognize the last page. The first applicable rule decides. With wrong rules, lists remain `partial`, and no missing appointment is ever removed.',
     ),
-  hasMorePath: answerPath
-    .nullable()
-    .default('hasMore')
-    .describe('Path of the flag for further pages. `header:NAME` reads a header.'),
+  hasMorePath: pagingStyles.cursor.shape.hasMorePath.default('hasMore'),
   totalPath: answerPath
     .nullable()
     .default('total')
