@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { type Command, Option } from 'commander';
-import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicAccess, ClinicRows, PreviewedRequest } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import type { Acting } from '../control/recording.ts';
+import { isJsonObject, type JsonObject } from '../described-api/paths.ts';
 import { withRemedy } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Asked, wholeNumber } from './output.ts';

@@ -1,8 +1,9 @@
+import { isJsonObject, type JsonObject } from '../described-api/paths.ts';
 import { message } from '../messages/message.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { ClinicContext, PdfDownload, PdfSource } from './http/call.ts';
 import { clinicError } from './http/errors.ts';
-import { asId, isJsonObject, type JsonObject } from './http/rows.ts';
+import { asId } from './http/rows.ts';
 import { createInvoiceResolver, type ResolvedInvoice } from './read/invoices.ts';
 import type { ListPage } from './read/lists.ts';
 import {

@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
 import { callOf, createClinicApi, type OperationInput, valuesOf } from '../clinic/api.ts';
 import { type ClinicContext, pdfFile } from '../clinic/http/call.ts';
-import { compilePaths, folded, type JsonObject } from '../clinic/http/rows.ts';
+import { compilePaths, folded } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
+import type { JsonObject } from '../described-api/paths.ts';
 import { type Message, message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { didYouMean } from '../model/text.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../clinic/http/rows.ts';
 import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts';
+import type { JsonObject } from '../described-api/paths.ts';
 import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 

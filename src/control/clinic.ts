@@ -1,6 +1,5 @@
 import { type ClinicApi, callOf, createClinicApi, presented } from '../clinic/api.ts';
 import type { ClinicContext, PdfDownload, PreparedWrite } from '../clinic/http/call.ts';
-import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { FollowedLink } from '../clinic/read/invoices.ts';
 import { type ListPage, readList } from '../clinic/read/lists.ts';
 import { readRow } from '../clinic/read/reading.ts';
@@ -9,6 +8,7 @@ import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { tenantInfo } from '../clinic/schema/shapes.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
+import { isJsonObject, type JsonObject } from '../described-api/paths.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { InvalidRow } from '../model/records.ts';

@@ -323,11 +323,14 @@ export const VENDORS_EN = {
   'settings.mail-address': 'enter an e-mail address, such as reminders@clinic.example',
   'settings.text': 'enter a text',
 
-  'profile.path': 'use field names joined by dots, such as patient.firstName or phones[].number',
-  'profile.time-path':
+  'described.path': 'use field names joined by dots, such as patient.firstName or phones[].number',
+  'described.whole-path':
+    'use field names joined by dots, such as data.people or list[name=value], or a dot for the whole answer',
+  'described.time-path':
     'use field names joined by dots, such as slot.start, or two such paths joined by " + ": date + time of day',
-  'profile.answer-path': 'use field names joined by dots, such as meta.next, or header: and the name of a header',
-  'profile.list-path': 'use at most one list in brackets, such as entry[].resource, and no part in braces',
+  'described.answer-path': 'use field names joined by dots, such as meta.next, or header: and the name of a header',
+  'described.list-path': 'use at most one list in brackets, such as entry[].resource, and no part in braces',
+
   'profile.parameter':
     'use the name of a query parameter, such as from, or a name and the beginning of its value, such as date=ge',
   'profile.url-path': 'begin with a slash and use no query; {placeholder} is the only placeholder',
@@ -342,7 +345,7 @@ export const VENDORS_EN = {
   'profile.updated-at': 'fields.updatedAt is required: without it, the time of the last change is unknown',
   'profile.pattern': 'use a regular expression',
 
-  'description.path': 'use names joined by dots, as in data.people, or list[name=value] to select an element',
+  'description.renamed': 'write {spelling} instead: this key has the name that clinic profiles use',
   'description.header': 'choose another header: clinic-mirror sets this header',
   'description.call-path': 'begin with a slash; put a query under query',
   'description.body-only': '{placeholder} is allowed only in a body: servers log URLs',

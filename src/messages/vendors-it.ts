@@ -330,13 +330,16 @@ export const VENDORS_IT = {
   'settings.mail-address': 'indicare un indirizzo e-mail, come reminders@clinic.example',
   'settings.text': 'inserire un testo',
 
-  'profile.path': 'indicare nomi di campi separati da punti, come patient.firstName o phones[].number',
-  'profile.time-path':
+  'described.path': 'indicare nomi di campi separati da punti, come patient.firstName o phones[].number',
+  'described.whole-path':
+    'indicare nomi di campi separati da punti, come data.people o list[nome=valore], oppure un punto per la risposta intera',
+  'described.time-path':
     'indicare nomi di campi separati da punti, come slot.start, oppure due percorsi di questo tipo uniti da " + ": data + ora del giorno',
-  'profile.answer-path':
+  'described.answer-path':
     'indicare nomi di campi separati da punti, come meta.next, oppure header: e il nome di un’intestazione',
-  'profile.list-path':
+  'described.list-path':
     'indicare al massimo un elenco tra parentesi quadre, come entry[].resource, e nessuna parte tra graffe',
+
   'profile.parameter':
     'indicare il nome di un parametro di query, come from, o un nome e l’inizio del suo valore, come date=ge',
   'profile.url-path': 'iniziare con una barra, senza query; {placeholder} è l’unico segnaposto',
@@ -351,8 +354,7 @@ export const VENDORS_IT = {
   'profile.updated-at': 'fields.updatedAt è obbligatorio: senza, l’ora dell’ultima modifica non è nota',
   'profile.pattern': 'indicare un’espressione regolare',
 
-  'description.path':
-    'indicare nomi separati da punti, come data.people, oppure list[nome=valore] per scegliere un elemento',
+  'description.renamed': 'scrivere invece {spelling}: questa chiave ha il nome usato nei profili della clinica',
   'description.header': 'scegliere un’altra intestazione: questa è impostata da clinic-mirror',
   'description.call-path': 'iniziare con una barra; indicare una query sotto query',
   'description.body-only': '{placeholder} è ammesso solo nel corpo: i server registrano gli URL nei log',

@@ -1,5 +1,6 @@
 import type { ReceivedPage } from '../../src/clinic/http/paging.ts';
-import { isJsonObject, type PageAnswer } from '../../src/clinic/http/rows.ts';
+import type { PageAnswer } from '../../src/described-api/answers.ts';
+import { isJsonObject } from '../../src/described-api/paths.ts';
 
 /** An answer with its rows, which are under `data`, and their ids. */
 export function received({ body, headers }: PageAnswer): ReceivedPage<unknown> {

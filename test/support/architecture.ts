@@ -49,7 +49,7 @@ export const FEATURES = [
 /** The modules of src/, lowest first. A module imports only from lower lines. A folder of a module may be a module itself. */
 const LEVELS: readonly (readonly string[])[] = [
   ['messages'],
-  ['model', 'log'],
+  ['model', 'log', 'described-api'],
   ['engine'],
   ['clinic/schema'],
   ['settings'],

@@ -28,6 +28,7 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
     contract: 'full',
     control: 'quick',
     demo: 'full',
+    'described-api': 'quick',
     documents: 'quick',
     domain: 'quick',
     engine: 'quick',

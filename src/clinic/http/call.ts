@@ -1,5 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import type { JsonObject } from '../../described-api/paths.ts';
 import { isHtml } from '../../http/answer.ts';
 import {
   type Budget,
@@ -19,7 +20,7 @@ import type { ClinicProfile, CompiledProfile } from '../schema/profile.ts';
 import type { ResourceName } from '../schema/resources.ts';
 import { clinicError, errorFromAnswer, saysAbsent } from './errors.ts';
 import type { PagingMemory } from './paging.ts';
-import { asId, type JsonObject } from './rows.ts';
+import { asId } from './rows.ts';
 
 /** Authorization header of the clinic connection. Both functions throw an `authorization` MirrorError if an administrator must act. */
 interface ClinicAuthorization {

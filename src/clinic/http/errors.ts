@@ -1,3 +1,5 @@
+import { fieldNamesIn, textsAt } from '../../described-api/errors.ts';
+import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import { isHtml } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { isCode, type Message, message, type Text } from '../../messages/message.ts';
@@ -6,7 +8,6 @@ import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { OPERATIONS } from '../schema/operations.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { isJsonObject, valueAt } from './rows.ts';
 
 /** Format of an error code in a body; other text may be a sentence with a name. */
 const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
@@ -23,6 +24,7 @@ interface ErrorBody {
   words: string[];
 }
 
+const MOST_FIELDS = 10;
 /** Maximum number and length of kept texts of an answer, for display. */
 const MOST_WORDS = 20;
 const LONGEST_WORDS = 300;
@@ -214,13 +216,11 @@ function says(reported: ErrorBody, patterns: readonly string[]): boolean {
 
 function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): ErrorBody {
   const body = parseJson(answer.body);
-  const textsAt = (paths: readonly string[]) =>
-    paths.map((path) => valueAt(body, path)).filter((value) => typeof value === 'string');
-  const codes = textsAt(errors.codePaths);
-  const texts = textsAt(errors.textPaths);
-  const fields = errors.detailPaths.flatMap((path) => fieldsIn(valueAt(body, path)));
+  const codes = textsAt(body, errors.codePaths);
+  const texts = textsAt(body, errors.textPaths);
+  const fields = errors.detailPaths.flatMap((path) => fieldNamesIn(valueAt(body, path)));
   // At the top level `path` is the called URL, with ids and possibly a tax code.
-  const own = isJsonObject(body) ? fieldsIn([{ ...body, path: null }]) : [];
+  const own = isJsonObject(body) ? fieldNamesIn([{ ...body, path: null }]) : [];
   const details = errors.detailPaths.flatMap((path) => detailsIn(valueAt(body, path)));
   return {
     word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,
@@ -242,32 +242,6 @@ function detailsIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([field, said]) =>
     (Array.isArray(said) ? said : [said]).flatMap(detailOf).map((each) => `${field}: ${each}`),
   );
-}
-
-/** Returns field names in an error's detail: `start`, `/slot/start`, `$.start`, `["body", "start"]`. */
-function fieldsIn(value: unknown): string[] {
-  if (isJsonObject(value)) return Object.keys(value).flatMap(fieldName);
-  if (!Array.isArray(value)) return [];
-  return value.filter(isJsonObject).flatMap((row) => {
-    const reported = NAMES_OF_FIELDS.map((name) => row[name]).find((each) => each !== undefined && each !== null);
-    return fieldName(reported ?? row.loc);
-  });
-}
-
-/** Format of a field name; a name with a space, or a number, may be a value. */
-const FIELD =
-  /^[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\.\d{1,3})?(?:\.|\[\]\.?|\[\d{1,3}\]\.?)[A-Za-z_][A-Za-z0-9_]{0,39}){0,5}$/;
-const MOST_FIELDS = 10;
-/** Members that contain only field names: `name` may be a patient's name. */
-const NAMES_OF_FIELDS = FIELD_NAMES.filter((name) => name !== 'name');
-
-function fieldName(reported: unknown): string[] {
-  const parts = Array.isArray(reported)
-    ? reported.filter((part) => !['body', 'query', 'path'].includes(String(part)))
-    : [reported];
-  const text = parts.every((part) => typeof part === 'string' || typeof part === 'number') ? parts.join('.') : '';
-  const name = text.replace(/^\$\./, '').replace(/^#?\//, '').replaceAll('/', '.');
-  return FIELD.test(name) ? [name] : [];
 }
 
 function detailOf(row: unknown): string[] {

@@ -1,4 +1,6 @@
-import { addressIn, asFlag, folded, isJsonObject, type PageAnswer, readCount } from './rows.ts';
+import { addressIn, type PageAnswer, readCount } from '../../described-api/answers.ts';
+import { isJsonObject } from '../../described-api/paths.ts';
+import { asFlag, folded } from './rows.ts';
 
 /** Usual names of a next page; any value except none announces one. */
 const NEXT = new Set([

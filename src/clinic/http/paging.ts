@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
+import { answerValue, hasMore, type PageAnswer, readCount, readNext, showsNext } from '../../described-api/answers.ts';
+import { nextLink } from '../../described-api/links.ts';
 import { inPieces } from '../../event-loop/in-pieces.ts';
-import { nextLink } from '../../http/answer.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
 import { type CountedPages, DistinctRows } from './distinct-rows.ts';
 import { anySign } from './more-rows.ts';
-import { answerValue, type PageAnswer, readCount, readNext, showsNext } from './rows.ts';
 
 /** The next page: parameters in addition to the list's own, or the clinic's link. */
 export type PageTarget = { parameters: [name: string, value: string][] } | { link: string };
@@ -364,13 +364,6 @@ function sizeParameter(paging: Followed): [string, string][] {
 
 function askedSize(paging: { size: number; cap: number | null }): number {
   return paging.cap === null ? paging.size : Math.min(paging.size, paging.cap);
-}
-
-function hasMore({ hasMorePath }: Pick<Paging, 'hasMorePath'>, answer: PageAnswer): boolean | null {
-  const value = hasMorePath === null ? null : answerValue(answer, hasMorePath);
-  if (typeof value === 'boolean') return value;
-  if (value === 'true') return true;
-  return value === 'false' ? false : null;
 }
 
 function partial(reason: PartialReason): ListEnd {

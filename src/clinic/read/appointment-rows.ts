@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import { message } from '../../messages/message.ts';
 import { LONGEST_URL } from '../../model/items.ts';
 import type {
@@ -10,15 +11,7 @@ import type {
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { isOfSeveralPatients } from '../../model/visits.ts';
 import { clinicError } from '../http/errors.ts';
-import {
-  asId,
-  compilePaths,
-  folded,
-  isJsonObject,
-  type JsonObject,
-  type Mapped,
-  type ValueReader,
-} from '../http/rows.ts';
+import { asId, compilePaths, folded, type Mapped, type ValueReader } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { RaisedBy } from '../schema/resources.ts';

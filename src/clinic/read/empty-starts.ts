@@ -1,4 +1,5 @@
-import { APART, asId, compilePaths, isJsonObject, type Mapped, valueAt } from '../http/rows.ts';
+import { isJsonObject, valueAt } from '../../described-api/paths.ts';
+import { APART, asId, compilePaths, type Mapped } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { anyRaised } from './raised-flags.ts';
 

@@ -1,5 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
+import {
+  followPath,
+  ITSELF,
+  isJsonObject,
+  type JsonObject,
+  listRoute,
+  type PathStep,
+  recordsAt,
+} from '../../described-api/paths.ts';
 import { isHtml, joinedBody, readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message, type Text } from '../../messages/message.ts';
@@ -9,8 +18,6 @@ import { objectsIn } from '../../model/json-list.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { clinicError } from '../http/errors.ts';
 import type { ReceivedPage } from '../http/paging.ts';
-import { ITSELF, isJsonObject, type JsonObject } from '../http/rows.ts';
-import { followPath, isMeant, type PathStep, parsePath } from '../schema/paths.ts';
 import type { ResourceName } from '../schema/resources.ts';
 
 /** A cached page: its parsed content, with a body without rows. */
@@ -76,7 +83,7 @@ export function* pageOf<Row>(
   pageForm: PageForm<Row>,
   cached: CachedStretches<Row> | null,
 ): Pieces<CachedPage<Row>> {
-  const form: CompiledForm<Row> = { ...pageForm, records: compileRecords(pageForm.path) };
+  const form: CompiledForm<Row> = { ...pageForm, records: recordsAt(pageForm.path ?? ITSELF) };
   const answer = { headers: received.headers, body: yield* joinedBody(received) };
   const isLong = answer.body.length > LONG_BYTES;
   if (isLong || cached !== null) {
@@ -96,21 +103,6 @@ interface CompiledForm<Row> extends PageForm<Row> {
 function madeOf<Row>(elements: readonly unknown[], { map, idOf, records }: CompiledForm<Row>): MadeRows<Row> {
   const rows = records(elements);
   return { rows: rows.map(map), ids: rows.map(idOf) };
-}
-
-/** Elements that miss a condition of the path are no records. */
-function compileRecords(path: string | null): CompiledForm<unknown>['records'] {
-  const { within, inner } = listRoute(path ?? '');
-  if (within === undefined) return (elements) => elements;
-  return (elements) => elements.filter((each) => isMeant(each, within)).map((each) => followPath(each, inner));
-}
-
-/** Splits the path of a list: names of the members that lead to it, conditions for its elements, and the path of the record in each. */
-function listRoute(path: string): { names: string[]; within: PathStep['within']; inner: readonly PathStep[] } {
-  const steps = parsePath(path);
-  const at = steps.findIndex(({ within }) => within !== undefined);
-  const outer = at === -1 ? steps : steps.slice(0, at + 1);
-  return { names: outer.map(({ name }) => name), within: steps[at]?.within, inner: steps.slice(outer.length) };
 }
 
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');

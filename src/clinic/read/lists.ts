@@ -1,3 +1,5 @@
+import { isShownByRows } from '../../described-api/answers.ts';
+import { isJsonObject } from '../../described-api/paths.ts';
 import { inPieces } from '../../event-loop/in-pieces.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
@@ -17,7 +19,7 @@ import {
   type ReceivedPage,
   readPages,
 } from '../http/paging.ts';
-import { asId, compilePaths, isJsonObject, isShownByRows, type Mapped, type RowMapper } from '../http/rows.ts';
+import { asId, compilePaths, type Mapped, type RowMapper } from '../http/rows.ts';
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';

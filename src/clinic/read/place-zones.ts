@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { compileAll, isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import type { Agenda, Location } from '../../model/records.ts';
 import type { Instant } from '../../model/time.ts';
 import { ianaZone } from '../../model/zone-names.ts';
-import { asId, compilePaths, isJsonObject, type JsonObject, type Mapped, type RowMapper } from '../http/rows.ts';
-import { compileAll } from '../schema/paths.ts';
+import { asId, compilePaths, type Mapped, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { fail } from './records.ts';
 import { createZone, type LocalTimeRules, type Zone } from './timestamps.ts';

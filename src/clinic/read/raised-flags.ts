@@ -1,4 +1,5 @@
-import { asFlag, compilePaths, type JsonObject } from '../http/rows.ts';
+import type { JsonObject } from '../../described-api/paths.ts';
+import { asFlag, compilePaths } from '../http/rows.ts';
 import type { RaisedBy } from '../schema/resources.ts';
 
 /** Compiles the check of a flag. Clinics also write yes and no as numbers and words. */

@@ -1,7 +1,8 @@
+import { isJsonObject } from '../../described-api/paths.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
 import type { ClinicContext } from '../http/call.ts';
-import { isJsonObject, type RowMapper } from '../http/rows.ts';
+import type { RowMapper } from '../http/rows.ts';
 import type { FieldPaths, RecordOf, Shape } from '../schema/fields.ts';
 import { parameterWith } from '../schema/paging.ts';
 import type { ClinicProfile } from '../schema/profile.ts';

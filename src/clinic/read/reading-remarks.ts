@@ -1,11 +1,11 @@
+import { isJsonObject, type JsonObject, leadsIn, type PathStep, parsePath } from '../../described-api/paths.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { ReadingRemark } from '../../model/run-schemas.ts';
 import type { Snapshot } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
 import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
-import { APART, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { APART, type RowMapper } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
-import { leadsIn, type PathStep, parsePath } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';

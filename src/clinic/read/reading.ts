@@ -1,3 +1,4 @@
+import { ITSELF, isJsonObject, type JsonObject, valueAt } from '../../described-api/paths.ts';
 import { readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
@@ -7,7 +8,7 @@ import type { Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../../model/time.ts';
 import { addressOf, type ClinicContext, send } from '../http/call.ts';
 import { clinicError, saysAbsent } from '../http/errors.ts';
-import { asId, compilePaths, ITSELF, isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
+import { asId, compilePaths, type RowMapper } from '../http/rows.ts';
 import { parameterWith } from '../schema/paging.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';

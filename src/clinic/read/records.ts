@@ -1,4 +1,5 @@
-import { asFlag, asId, compilePaths, folded, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { compileAll, isJsonObject, type JsonObject } from '../../described-api/paths.ts';
+import { asFlag, asId, compilePaths, folded, type RowMapper } from '../http/rows.ts';
 import {
   type ChoiceWords,
   type FieldPaths,
@@ -10,7 +11,6 @@ import {
   type ScalarKind,
   type Shape,
 } from '../schema/fields.ts';
-import { compileAll } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { unescaped } from './escapes.ts';
 import { splitInterval } from './intervals.ts';

@@ -1,3 +1,4 @@
+import { headersOf } from '../../described-api/answers.ts';
 import { inPieces } from '../../event-loop/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
@@ -13,7 +14,7 @@ import {
   type TimeWindow,
 } from '../../model/time.ts';
 import type { ClinicContext } from '../http/call.ts';
-import { headersOf, type Mapped, type RowMapper } from '../http/rows.ts';
+import type { Mapped, RowMapper } from '../http/rows.ts';
 import { parameterWith } from '../schema/paging.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { type Gathered, Gathering, type IsWanted, newestIn, nothingGathered } from './gathering.ts';

@@ -1,10 +1,11 @@
+import { ITSELF, isJsonObject, type JsonObject, valueAt } from '../../described-api/paths.ts';
 import { readJson } from '../../http/answer.ts';
 import { message, type Text } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, send } from '../http/call.ts';
 import { clinicError } from '../http/errors.ts';
-import { asId, compilePaths, folded, ITSELF, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
+import { asId, compilePaths, folded } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { tenantInfo as shape } from '../schema/shapes.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { path, timePath } from './paging.ts';
+import { path, paths, timePath } from '../../described-api/path-schemas.ts';
 
 /**
  * Kind of a field's value:
@@ -107,12 +107,6 @@ export const field = {
     paths,
   }),
 } as const;
-
-/** Schema of a list of paths. */
-export const paths = z
-  .array(path)
-  .max(10)
-  .describe('Paths, in order of preference. The first path with a value applies. `[]`: the clinic provides no value.');
 
 const timePaths = z
   .array(timePath)

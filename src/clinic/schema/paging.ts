@@ -1,34 +1,8 @@
 import { z } from 'zod';
+import { pagingStyles } from '../../described-api/paging.ts';
+import { answerPath } from '../../described-api/path-schemas.ts';
 import { issueText, message, type Text } from '../../messages/message.ts';
-import { PATH_PATTERN, parsePath } from './paths.ts';
 
-/** Path of a value in an answer. */
-export const path = z
-  .string()
-  .regex(new RegExp(`^${PATH_PATTERN}$`), issueText(message('profile.path')))
-  .describe(
-    'Path in a JSON object: field names joined by dots. In lists: `phones.0` (index), `phones[].number` (first value), `telecom[system=phone].value` (match).',
-  );
-/** Path of the list in an answer, optionally with the path of the record in each element. */
-export const listPath = path
-  .refine(
-    (written) => {
-      const steps = parsePath(written);
-      return steps.filter(({ within }) => within !== undefined).length <= 1 && steps.at(-1)?.after === undefined;
-    },
-    issueText(message('profile.list-path')),
-  )
-  .describe('Path of the list in a response, optionally with `[]` and the path of the record in each element.');
-/** Path of a time in a row, or separate paths of its date and time of day. */
-export const timePath = z
-  .string()
-  .regex(new RegExp(`^${PATH_PATTERN}(?: \\+ ${PATH_PATTERN})?$`), issueText(message('profile.time-path')))
-  .describe('Path of a time in a JSON object. Join two paths with ` + ` for separate date and time fields.');
-/** Location of a paging value in an answer: in the body, or in a header (RFC 9110 section 5.1 defines header names). */
-const answerPath = z
-  .string()
-  .regex(/^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/, issueText(message('profile.answer-path')))
-  .describe('Path in the response: field names joined by dots, or `header:NAME`.');
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
 /** A query parameter's name, optionally with the beginning of its value: `date=ge`. */
@@ -53,10 +27,7 @@ const endings = {
     .describe(
       'Rules that recognize the last page. The first applicable rule decides. With wrong rules, lists remain `partial`, and no missing appointment is ever removed.',
     ),
-  hasMorePath: answerPath
-    .nullable()
-    .default('hasMore')
-    .describe('Path of the flag for further pages. `header:NAME` reads a header.'),
+  hasMorePath: pagingStyles.cursor.shape.hasMorePath.default('hasMore'),
   totalPath: answerPath
     .nullable()
     .default('total')
@@ -69,15 +40,12 @@ const endings = {
       'Fields outside the records that say nothing about further records. Without paging, any other token, link, flag or number above the count makes the list `partial`; with paging, any other field whose name means more records or pages. A remark names the field.',
     ),
 };
-const pageSize = {
-  size: z.int().min(1).max(10_000).default(200).describe('Records to request per page.'),
-  cap: z
-    .int()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe('Maximum number of records per page that the server returns. `null`: unknown.'),
-};
+const cap = z
+  .int()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe('Maximum number of records per page that the server returns. `null`: unknown.');
 const unpagedCap = z
   .int()
   .min(1)
@@ -89,64 +57,47 @@ const unpagedCap = z
 const countingEnds = endings.ends.default(['has-more', 'empty-page']);
 const followingEnds = endings.ends.default(['no-next']);
 
+const sizeParameter = parameter.nullable().default('limit');
+
 /** Paging of a list: one of six styles, with the names of its parameters and the rules that prove the end. */
 export const pagingSchema = z
   .discriminatedUnion('style', [
-    z.strictObject({
-      style: z.literal('none'),
+    pagingStyles.none.extend({
       hasMorePath: endings.hasMorePath,
       totalPath: endings.totalPath,
       cap: unpagedCap,
       ignoredPaths: endings.ignoredPaths,
     }),
-    z.strictObject({
-      style: z.literal('offset-limit'),
+    pagingStyles['offset-limit'].extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: countingEnds,
       offsetParameter: parameter.default('offset'),
       limitParameter: parameter.default('limit'),
-      startIndex: z.int().min(0).max(1).default(0).describe('Number of the first record or page.'),
     }),
-    z.strictObject({
-      style: z.literal('page-size'),
+    pagingStyles['page-size'].extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: countingEnds,
       pageParameter: parameter.default('page'),
       sizeParameter: parameter.default('pageSize'),
-      startIndex: z.int().min(0).max(1).default(1).describe('Number of the first record or page.'),
     }),
-    z.strictObject({
-      style: z.literal('cursor'),
+    pagingStyles.cursor.extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: followingEnds,
       cursorParameter: parameter.default('cursor'),
-      cursorPath: answerPath
-        .default('nextCursor')
-        .describe("Path of the next page's cursor. `header:NAME` reads a header."),
-      sizeParameter: parameter.nullable().default('limit'),
+      cursorPath: pagingStyles.cursor.shape.cursorPath.default('nextCursor'),
+      sizeParameter,
     }),
-    z.strictObject({
-      style: z.literal('next-link'),
+    pagingStyles['next-link'].extend({
       ...endings,
-      ...pageSize,
+      cap,
       ends: followingEnds,
-      linkPath: answerPath
-        .default('links.next')
-        .describe(
-          "Path of the next page's URL: a string, an object with `href` or `url`, or a list of links with `rel` or `relation` equal to `next`. `header:NAME` reads a header.",
-        ),
-      sizeParameter: parameter.nullable().default('limit'),
+      linkPath: pagingStyles['next-link'].shape.linkPath.default('links.next'),
+      sizeParameter,
     }),
-    z.strictObject({
-      style: z.literal('link-header'),
-      ...endings,
-      ...pageSize,
-      ends: followingEnds,
-      sizeParameter: parameter.nullable().default('limit'),
-    }),
+    pagingStyles['link-header'].extend({ ...endings, cap, ends: followingEnds, sizeParameter }),
   ])
   .superRefine((paging, context) => {
     if (paging.style === 'none') return;

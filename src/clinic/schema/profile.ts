@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { errorPaths } from '../../described-api/errors.ts';
+import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
 import { issueText, message } from '../../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { ianaOfWindows } from '../../model/zone-names.ts';
-import { field, fieldPaths, fullName, paths } from './fields.ts';
-import { listPath, pagingSchema, path, valuedParameter } from './paging.ts';
+import { field, fieldPaths, fullName } from './fields.ts';
+import { pagingSchema, valuedParameter } from './paging.ts';
 import {
   appointments,
   listProfile,
@@ -80,11 +82,11 @@ const medicalReports = z.strictObject({
 const pattern = z.string().refine(isRegExp, issueText(message('profile.pattern')));
 
 const errors = z.strictObject({
-  codePaths: paths.default(['error', 'code']).describe('Paths of the error code in an error body.'),
+  codePaths: errorPaths.codePaths.default(['error', 'code']),
   textPaths: paths
     .default(['message'])
     .describe('Paths of the error text. Used for the 403 patterns and shown only to the user who ran the command.'),
-  detailPaths: paths
+  detailPaths: errorPaths.detailPaths
     .default(['details', 'errors', 'fields'])
     .describe('Paths of the names of invalid fields. Shown only to the user who ran the command.'),
   missingClaim: z
@@ -252,14 +254,13 @@ export const clinicProfileSchema = z.strictObject({
     .describe(
       'Fields of a response that has no list because the list is empty, such as `{ path: total, when: 0 }`. Without a set flag, a response without the list is an error.',
     ),
-  recordPath: path
+  recordPath: wholePath
     .nullable()
     .default(null)
     .describe('Path of a single record in a response. `null`: the response itself.'),
   tenants: z
     .strictObject({
-      path: path
-        .or(z.literal('.'))
+      path: wholePath
         .default('tenants')
         .describe(
           "Path of the user's clinics in the UserInfo response: a list, a single object, or ids. `.`: the response itself.",

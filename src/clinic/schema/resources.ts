@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
 import { issueText, message } from '../../messages/message.ts';
 import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
-import { choiceWords, fieldPaths, fullName, isNested, paths, type ScalarKind, type Shape } from './fields.ts';
-import { listPath, pagingSchema, parameter, path, valuedParameter } from './paging.ts';
+import { choiceWords, fieldPaths, fullName, isNested, type ScalarKind, type Shape } from './fields.ts';
+import { pagingSchema, parameter, valuedParameter } from './paging.ts';
 import {
   agenda,
   appointment,
@@ -56,8 +57,7 @@ export const RESOURCE_PATHS: Readonly<Record<ResourceName, readonly string[]>> =
 };
 
 /** Schema of the path of a single record in a resource's answers. */
-export const ownRecordPath = path
-  .or(z.literal('.'))
+export const ownRecordPath = wholePath
   .nullable()
   .default(null)
   .describe('Path of a single record, if different from the general `recordPath`. `.`: the response itself.');
@@ -114,7 +114,6 @@ const listRules = {
     .default(null)
     .describe('Paging of this list, if different from the general `paging`.'),
   listPath: listPath
-    .or(z.literal('.'))
     .nullable()
     .default(null)
     .describe('Path of the list, if different from the general `listPath`. `.`: the response itself.'),

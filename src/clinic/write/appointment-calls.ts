@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../described-api/paths.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
@@ -5,7 +6,6 @@ import type { Lookup } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, type ClinicCall, send } from '../http/call.ts';
 import { clinicError, errorFromAnswer, saysAbsent } from '../http/errors.ts';
-import type { JsonObject } from '../http/rows.ts';
 import {
   type AppointmentValues,
   type BookedAppointment,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { JsonObject } from '../../described-api/paths.ts';
 import { message, type Text } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
@@ -12,7 +13,6 @@ import {
   type Upload,
 } from '../http/call.ts';
 import { clinicError } from '../http/errors.ts';
-import type { JsonObject } from '../http/rows.ts';
 import { segmentsOf } from '../read/reading.ts';
 import type { ClinicRecord, ResourceCalls } from '../read/reading-calls.ts';
 import type { ClinicProfile } from '../schema/profile.ts';

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../described-api/paths.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -5,7 +6,7 @@ import { type LongNumbers, withLongNumbers } from '../../model/json.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { addressOf, type ClinicCall, type ClinicContext, send } from '../http/call.ts';
 import { clinicError, saysAbsent } from '../http/errors.ts';
-import { APART, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { APART, type RowMapper } from '../http/rows.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows } from '../read/catalogue-rows.ts';
 import { noneWithheld, recordsOf } from '../read/lists.ts';

@@ -1,10 +1,10 @@
+import { type JsonObject, parsePath, setAtPath, valueAt } from '../../described-api/paths.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { compilePaths, type JsonObject, valueAt } from '../http/rows.ts';
+import { compilePaths } from '../http/rows.ts';
 import { durationIn } from '../read/appointment-rows.ts';
 import { splitInterval } from '../read/intervals.ts';
 import { compileFullName, splitName } from '../read/records.ts';
 import type { FullName, Shape } from '../schema/fields.ts';
-import { parsePath, setAtPath } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { ResourceName } from '../schema/resources.ts';
 import { badValue, type RecordWriter } from './writing.ts';

@@ -1,8 +1,9 @@
+import { isJsonObject, type JsonObject, parsePath, setAtPath, valueAt } from '../../described-api/paths.ts';
 import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { exactNumber, parseJson } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';
-import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
+import { APART, asId, compilePaths } from '../http/rows.ts';
 import type { RowZone } from '../read/place-zones.ts';
 import { NO_SITE_ZONES, type SiteZones } from '../read/place-zones.ts';
 import { createZone, formatInstant, type Zone } from '../read/timestamps.ts';
@@ -16,7 +17,6 @@ import {
   type ScalarKind,
   type Shape,
 } from '../schema/fields.ts';
-import { parsePath, setAtPath } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { isHtml, nextLink } from '../../http/answer.ts';
+import { isJsonObject } from '../../described-api/paths.ts';
+import { isHtml } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { MOST_UNSPLIT_VALUES } from '../../model/json.ts';
@@ -9,16 +10,13 @@ import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { isObject, renderBody, renderText, type TemplateValues } from './templates.ts';
+import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
 /** Successful response, or a response with a status that the call accepts as "nothing". */
 export interface CrmAnswer extends WireResponse {
   isNothing: boolean;
-  /**
-   * URL of the next page from the Link header.
-   * @see RFC 8288
-   */
-  nextLink: string | null;
+  /** Headers of the response: some show the next page. */
+  headers: Pick<Headers, 'get'>;
 }
 
 /** Sends calls of a description. */
@@ -61,7 +59,7 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
   const withoutAutomations = settings.automations === 'suspended' ? description.withoutAutomations : undefined;
   const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
     const rendered = renderBody(template, values);
-    return withoutAutomations !== undefined && WRITES.has(label) && isObject(rendered)
+    return withoutAutomations !== undefined && WRITES.has(label) && isJsonObject(rendered)
       ? { ...rendered, ...withoutAutomations }
       : rendered;
   };
@@ -156,7 +154,7 @@ async function toAnswer(
     body: isOk && response.body.length === 0 ? undefined : await bodyOf(response, label, MOST_UNSPLIT_VALUES),
     // An HTML page comes from a proxy and shows nothing about the CRM's data.
     isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
-    nextLink: nextLink(headers.get('link')),
+    headers,
   };
   if (status === 401) throw errors.make('login-refused', { status });
   const isFailed = isOk ? !call.partial && hasError(answer, described) : !answer.isNothing;

@@ -1,3 +1,4 @@
+import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
@@ -19,7 +20,7 @@ import { propertiesOf, readRow, type Scope, selection, stampValues } from './fro
 import { BATCH_SIZE } from './limits.ts';
 import { belongingReader, findOf, getById, listPages, readOurs, search } from './lookup.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { isObject, pageAt, valueAt } from './templates.ts';
+import { pageAt } from './templates.ts';
 import { applyAll } from './writing.ts';
 
 /** Opens one target in a CRM. */
@@ -187,7 +188,7 @@ function listedName({ description }: Scope, { depth }: Fields, name: string): st
 async function listFields({ client, signal }: Scope, fields: Fields): Promise<[string, unknown][]> {
   const { body } = await client.send('rest-crm.fields', fields.call, {}, signal);
   const described = valueAt(body, fields.at);
-  return fields.name === undefined && isObject(described)
+  return fields.name === undefined && isJsonObject(described)
     ? Object.entries(described)
     : listedIn(described, fields.name);
 }

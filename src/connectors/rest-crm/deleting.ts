@@ -1,3 +1,4 @@
+import { valueAt } from '../../described-api/paths.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
@@ -9,7 +10,6 @@ import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
 import { type CrmRow, idAt, type Scope } from './from-model.ts';
 import { lookAgain, lookAtId, rowsIn } from './lookup.ts';
-import { valueAt } from './templates.ts';
 
 type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 type DeleteMany = NonNullable<CrmResource['deleteMany']>;
@@ -111,7 +111,7 @@ async function removeSome(
 
 async function namedAsDeleted(
   { client, signal }: Scope,
-  { call, separator, rows, status, taken, id }: DeleteMany,
+  { call, separator, listPath, status, taken, id }: DeleteMany,
   removals: readonly Removal[],
 ): Promise<Set<string>> {
   const ids = removals.map((removal) => removal.id);
@@ -119,7 +119,7 @@ async function namedAsDeleted(
   const answer = await client.send('rest-crm.delete-many', call, values, signal);
   const isTaken = (row: unknown) => taken.some((word) => word === valueAt(row, status));
   return new Set(
-    rowsIn(answer, rows)
+    rowsIn(answer, listPath)
       .filter(isTaken)
       .flatMap((row) => idAt(row, id) ?? []),
   );

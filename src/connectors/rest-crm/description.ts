@@ -1,12 +1,15 @@
 import { z } from 'zod';
+import { errorPaths } from '../../described-api/errors.ts';
+import { type PagingStyle, pagingStyles } from '../../described-api/paging.ts';
+import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
+import { ITSELF } from '../../described-api/paths.ts';
 import { issueText, message, type Text } from '../../messages/message.ts';
 import { isTransportHeader } from '../../model/header-names.ts';
 import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { isPath, type Placeholder, pageAt, placeholdersIn, valueStyles } from './templates.ts';
+import { type Placeholder, pageAt, placeholdersIn, valueStyles } from './templates.ts';
 
-const path = z.string().refine(isPath, issueText(message('description.path')));
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
 const whole = (least: number, most: number) => z.int().min(least).max(most);
 
@@ -80,18 +83,26 @@ function needs(...oneOf: Placeholder[]) {
 const SELECT = ['fields', 'keyField', 'stampField'] as const;
 const WRITE = ['key', 'properties', 'contactId', 'startAt'] as const;
 
-const paging = z.discriminatedUnion('by', [
-  z.strictObject({ by: z.literal('none') }),
-  z.strictObject({
-    by: z.literal('page'),
-    first: whole(0, 1).default(1),
-    more: path.optional(),
-    total: path.optional(),
-  }),
-  z.strictObject({ by: z.literal('offset'), more: path.optional(), total: path.optional() }),
-  z.strictObject({ by: z.literal('cursor'), next: path, more: path.optional() }),
-  z.strictObject({ by: z.literal('link'), next: z.union([z.literal('header'), path]) }),
+const paging = z.discriminatedUnion('style', [
+  pagingStyles.none,
+  pagingStyles['offset-limit'],
+  pagingStyles['page-size'],
+  pagingStyles.cursor,
+  pagingStyles['next-link'],
+  pagingStyles['link-header'],
 ]);
+
+/** Placeholders without which each page would be the first, by style. */
+const POSITIONS: Partial<Record<PagingStyle, Placeholder>> = {
+  'offset-limit': 'offset',
+  'page-size': 'page',
+  cursor: 'cursor',
+};
+
+function hasPosition(style: PagingStyle, request: unknown): boolean {
+  const position = POSITIONS[style];
+  return position === undefined || needs(position)[0](request);
+}
 
 const resource = z.strictObject({
   /** Property for the key: text, unique if the CRM can enforce uniqueness. */
@@ -143,7 +154,7 @@ const resource = z.strictObject({
   find: z
     .strictObject({
       call: call('key', 'keys', ...SELECT).refine(...needs('key', 'keys')),
-      rows: path,
+      listPath,
       /** Keys per request; above 1, the request contains `{{keys}}`. */
       size: whole(1, 200).default(1),
       /** Quote around each key in `{{keys}}`, which is a list; in a longer string, the keys are separated by commas. */
@@ -154,19 +165,24 @@ const resource = z.strictObject({
       path: ['size'],
     }),
   /** Fetches one object by id; a status in `nothing` means an absent object. */
-  get: z.strictObject({ call: call('id', ...SELECT).refine(...needs('id')), row: path.default('') }).optional(),
+  get: z
+    .strictObject({ call: call('id', ...SELECT).refine(...needs('id')), recordPath: wholePath.default(ITSELF) })
+    .optional(),
   create: z
     .strictObject({
       call: call(...WRITE, ...SELECT).refine(...needs('properties')),
-      row: path.optional(),
-      id: path.optional(),
+      recordPath: wholePath.optional(),
+      id: wholePath.optional(),
     })
-    .refine(({ row, id }) => row !== undefined || id !== undefined, issueText(message('description.created'))),
+    .refine(
+      ({ recordPath, id }) => recordPath !== undefined || id !== undefined,
+      issueText(message('description.created')),
+    ),
   update: z.strictObject({
     call: call('id', 'versionTag', ...WRITE, ...SELECT)
       .refine(...needs('id'))
       .refine(...needs('properties')),
-    row: path.optional(),
+    recordPath: wholePath.optional(),
   }),
   upsert: z
     .strictObject({
@@ -175,7 +191,7 @@ const resource = z.strictObject({
       body: z.unknown().refine(...needs('properties')),
       size: whole(1, BATCH_SIZE),
       /** One result per object, in the order of the objects. */
-      rows: path,
+      listPath,
       status: path.describe('Path to the status of a result: was the object accepted?'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
       id: path,
@@ -203,7 +219,7 @@ const resource = z.strictObject({
       /** Separator between ids in one string; without a separator, the ids are a list. */
       separator: z.string().min(1).max(3).optional(),
       /** Path to the results of the objects. */
-      rows: path,
+      listPath,
       status: path.describe('Path to the status of a result: was the record deleted?'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
       id: path,
@@ -214,23 +230,22 @@ const resource = z.strictObject({
   list: z
     .strictObject({
       call: call('page', 'offset', 'size', 'cursor', 'ownerTag', ...SELECT),
-      rows: path,
-      size: whole(1, 2_000).default(100),
+      listPath,
       paging,
     })
-    .refine(({ paging: { by }, call: request }) => by === 'none' || by === 'link' || needs(by)[0](request), {
+    .refine(({ paging: { style }, call: request }) => hasPosition(style, request), {
       message: issueText(
-        message('description.paging', { placeholders: ['page', 'offset', 'cursor'].map(shown).join(', ') }),
+        message('description.paging', { placeholders: Object.values(POSITIONS).map(shown).join(', ') }),
       ),
       path: ['paging'],
     }),
-  /** Lists all objects of all creators, with rows and paging as in `list`; absent if `list` has no filter by owner. */
+  /** Lists all objects of all creators, with `listPath` and paging as in `list`; absent if `list` has no filter by owner. */
   listAll: z.strictObject({ call: call('page', 'offset', 'size', 'cursor', ...SELECT) }).optional(),
   /** The CRM's list of properties, for checking names. */
   fields: z
     .strictObject({
       call: call(),
-      at: path.describe('A list of descriptions, or an object by name'),
+      at: wholePath.describe('A list of descriptions, or an object by name'),
       name: path.optional().describe('Where a description has its name; absent for an object by name'),
       depth: z.enum(['first-name', 'whole-name']).default('first-name'),
       type: path.optional().describe('Where a description has its type'),
@@ -245,7 +260,7 @@ const resource = z.strictObject({
         .default({})
         .describe('By type: what a text must be. `whole`: what is too long is left out, and not shortened'),
       options: z
-        .strictObject({ at: path, value: path.default(''), label: path.default('') })
+        .strictObject({ at: path, value: wholePath.default(ITSELF), label: wholePath.default(ITSELF) })
         .optional()
         .describe('Path of the list of allowed values in a description: texts, or objects with a value and a label'),
     })
@@ -270,10 +285,9 @@ export const descriptionSchema = z.strictObject({
   names: z.enum(['nested', 'flat']).default('nested'),
   errors: z
     .strictObject({
-      /** Paths to the error code in a response or in an object's result; the first existing value applies. */
-      code: z.array(path).default([]),
-      /** Paths to the invalid fields in a response or in an object's result. Only names of the CRM's properties are reported. */
-      fields: z.array(path).default([]),
+      /** In a response or in an object's result. Only names of the CRM's properties are reported. */
+      codePaths: errorPaths.codePaths.default([]),
+      detailPaths: errorPaths.detailPaths.default([]),
       /**
        * Locations of an invalid field in an error text, with the text before and after the name. The last match applies, since a refused value
        * may precede it. If a response failed only by its status (500) and contains a field, the object is refused.
@@ -282,7 +296,7 @@ export const descriptionSchema = z.strictObject({
         .array(z.strictObject({ at: path, before: z.string().min(1), after: z.string().min(1) }))
         .default([]),
       /** Paths whose presence means an error with any status. */
-      present: z.array(path).default(['error', 'errors']),
+      present: paths.default(['error', 'errors']),
       statuses: z.record(z.string().regex(/^[345]\d\d$/), z.enum(MEANINGS)).default({}),
       codes: z.record(z.string(), z.enum(MEANINGS)).default({}),
     })

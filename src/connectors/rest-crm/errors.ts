@@ -1,9 +1,10 @@
+import { fieldNamesIn, textsAt } from '../../described-api/errors.ts';
+import { valueAt } from '../../described-api/paths.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, contract, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';
 import { NAMED_FIELDS } from './limits.ts';
-import { valueAt } from './templates.ts';
 
 /**
  * Errors of described CRMs, identified by the description's meanings of codes and statuses (`words`), otherwise by status.
@@ -55,8 +56,7 @@ export function toMirrorError(
   described: CrmDescription['errors'],
   allowedNames: ReadonlySet<string>,
 ): MirrorError {
-  const code = codeOf(answer.body, described) ?? '';
-  const meaning = described.codes[code] ?? described.statuses[String(answer.status)] ?? null;
+  const meaning = described.codes[codeOf(answer.body, described)] ?? described.statuses[String(answer.status)] ?? null;
   return ofMeaning(meaning, answer, fieldsIn(answer.body, described, allowedNames));
 }
 
@@ -66,7 +66,7 @@ export function rowRefused(
   described: CrmDescription['errors'],
   allowedNames: ReadonlySet<string>,
 ): MirrorError {
-  const meaning = described.codes[codeOf(row, described) ?? ''] ?? 'refused';
+  const meaning = described.codes[codeOf(row, described)] ?? 'refused';
   return ofMeaning(meaning, { status: 200, body: row, retryAfterMs: null }, fieldsIn(row, described, allowedNames));
 }
 
@@ -86,14 +86,20 @@ function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readon
 
 function fieldsIn(
   body: unknown,
-  { fields, fieldsInWords }: CrmDescription['errors'],
+  { detailPaths, fieldsInWords }: CrmDescription['errors'],
   allowedNames: ReadonlySet<string>,
 ): string[] {
   const inWords = fieldsInWords.map(({ at, before, after }) => {
     const [, ...behind] = String(valueAt(body, at) ?? '').split(before);
     return behind.at(-1)?.split(after, 1) ?? [];
   });
-  const reported = [...fields.flatMap((path) => valueAt(body, path) ?? []).map(String), ...inWords.flat()];
+  const details = detailPaths.flatMap((path) => {
+    const detail = valueAt(body, path);
+    // A text that is no property of the CRM is not repeated.
+    const texts = (Array.isArray(detail) ? detail : [detail]).filter((one) => typeof one === 'string');
+    return [...texts, ...fieldNamesIn(detail)];
+  });
+  const reported = [...details, ...inWords.flat()];
   return [...new Set(reported)].filter((name) => allowedNames.has(name)).slice(0, NAMED_FIELDS);
 }
 
@@ -106,7 +112,6 @@ export function hasError({ body }: WireResponse, described: CrmDescription['erro
   });
 }
 
-function codeOf(body: unknown, { code }: CrmDescription['errors']): string | null {
-  const value = code.map((path) => valueAt(body, path)).find((one) => one !== undefined && one !== null);
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+function codeOf(body: unknown, { codePaths }: CrmDescription['errors']): string {
+  return textsAt(body, codePaths)[0] ?? '';
 }

@@ -1,3 +1,4 @@
+import { ITSELF, isJsonObject, type JsonObject, parsePath, setAtPath, valueAt } from '../../described-api/paths.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
@@ -7,16 +8,7 @@ import type { Choices, PropertyRule } from '../fitting.ts';
 import { belongingOf, ownedByStamp, stampedPart, toStamp } from '../owner.ts';
 import type { CrmClient } from './client.ts';
 import type { CrmDescription, CrmResource } from './description.ts';
-import {
-  isObject,
-  type JsonObject,
-  newObject,
-  readValue,
-  renderValue,
-  setAt,
-  type TemplateValues,
-  valueAt,
-} from './templates.ts';
+import { newObject, readValue, renderValue, type TemplateValues } from './templates.ts';
 
 /** Keys are 32 characters of base32hex. Other values of the key property come from users or other programs. */
 const KEY = /^[0-9a-v]{32}$/;
@@ -45,7 +37,7 @@ export function writeValues(
   const { values, names } = description;
   const body = newObject();
   const put = (name: string, value: PropertyValue) => {
-    if (names === 'nested') setAt(body, name, value);
+    if (names === 'nested') setAtPath(body, parsePath(name), value);
     else body[name] = value;
   };
   for (const { name, kind } of properties) {
@@ -64,7 +56,7 @@ export function writeValues(
 
 /** Parses an object of the CRM, or returns null if it has no id. */
 export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmRow | null {
-  if (!isObject(row)) return null;
+  if (!isJsonObject(row)) return null;
   const id = idAt(row, resource.row.id);
   if (id === null) return null;
   const read = memberReader(scope, row);
@@ -95,7 +87,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
 
 function idsIn(link: unknown): string[] | null {
   if (link === undefined) return null;
-  return (Array.isArray(link) ? link : [link]).flatMap((one) => idAt(one, isObject(one) ? 'id' : '') ?? []);
+  return (Array.isArray(link) ? link : [link]).flatMap((one) => idAt(one, isJsonObject(one) ? 'id' : ITSELF) ?? []);
 }
 
 /** Returns the id at a path: a string, or a number as a string. */
@@ -125,7 +117,7 @@ export function isSameItem(
 
 /** Returns the mapped properties of any object, also a foreign one. */
 export function propertiesOf(scope: Scope, row: unknown): CrmItem['properties'] {
-  return isObject(row) ? propertiesIn(scope, memberReader(scope, row)) : {};
+  return isJsonObject(row) ? propertiesIn(scope, memberReader(scope, row)) : {};
 }
 
 function memberReader({ description }: Scope, row: JsonObject): (name: string) => unknown {
@@ -143,7 +135,7 @@ export function stampValues({ description, resource, ownerTag }: Scope, as: Cont
   ] as const) {
     if (name === undefined) continue;
     const written = renderValue(value, 'text', values);
-    if (names === 'nested') setAt(body, name, written);
+    if (names === 'nested') setAtPath(body, parsePath(name), written);
     else body[name] = written;
   }
   return body;

@@ -1,3 +1,5 @@
+import { answerValue, hasMore, readCount, readNext } from '../../described-api/answers.ts';
+import { isJsonObject, listRoute, recordsAt, valueAt } from '../../described-api/paths.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
@@ -7,7 +9,6 @@ import type { CrmCall, CrmResource } from './description.ts';
 import { errors } from './errors.ts';
 import { type CrmRow, readRow, type Scope, selection } from './from-model.ts';
 import { MAX_PAGES } from './limits.ts';
-import { isObject, valueAt } from './templates.ts';
 
 /** Finds objects by key; an unused key has no objects. Objects with other keys are omitted, so that a wrong search result has no effect. */
 export async function findByKeys(
@@ -49,10 +50,10 @@ export async function findOf(
 
 /** Returns the CRM's unfiltered search result for the keys. */
 export async function search(scope: Scope, resource: CrmResource, keys: readonly ItemKey[]): Promise<CrmRow[]> {
-  const { call, rows, quote } = resource.find;
+  const { call, listPath, quote } = resource.find;
   const values = { ...selection(scope, resource), key: keys[0], keys: keys.map((key) => `${quote}${key}${quote}`) };
   const answer = await scope.client.send('rest-crm.find', call, values, scope.signal);
-  return await readEach(rowsIn(answer, rows), (row) => readRow(scope, resource, row));
+  return await readEach(rowsIn(answer, listPath), (row) => readRow(scope, resource, row));
 }
 
 /** Fetches one object by id: null if absent, undefined if the CRM lacks this call. */
@@ -67,7 +68,7 @@ export async function getById(scope: Scope, get: NonNullable<CrmResource['get']>
   const values = { ...selection(scope, scope.resource), id };
   const answer = await scope.client.send('rest-crm.get', get.call, values, scope.signal);
   if (answer.isNothing) return undefined;
-  const row = valueAt(answer.body, get.row);
+  const row = valueAt(answer.body, get.recordPath);
   // Some CRMs return one object as a list with one element.
   return Array.isArray(row) ? row[0] : row;
 }
@@ -116,12 +117,16 @@ export async function findContacts(scope: Scope, keys: readonly ItemKey[]): Prom
 }
 
 /** Returns the objects of a response. @throws MirrorError `contract` if the described path has no list */
-export function rowsIn(answer: CrmAnswer, path: string): unknown[] {
+export function rowsIn(answer: CrmAnswer, listPath: string): readonly unknown[] {
+  return recordsAt(listPath)(elementsIn(answer, listPath));
+}
+
+function elementsIn(answer: CrmAnswer, listPath: string): readonly unknown[] {
   if (answer.isNothing) return [];
-  const rows = valueAt(answer.body, path);
-  if (Array.isArray(rows)) return rows;
-  if (isObject(rows) && Object.keys(rows).length === 0) return [];
-  throw errors.make('unexpected-answer', { names: ['rows'] });
+  const list = valueAt(answer.body, listRoute(listPath).names.join('.'));
+  if (Array.isArray(list)) return list;
+  if (isJsonObject(list) && Object.keys(list).length === 0) return [];
+  throw errors.make('unexpected-answer', { names: ['listPath'] });
 }
 
 /**
@@ -146,12 +151,22 @@ function isIn(window: TimeWindow | null, { stream }: Scope, item: CrmItem | null
   return item.startAt >= window.fromAt && item.startAt < window.toAt;
 }
 
+type Paging = CrmResource['list']['paging'];
+
 /** Position in a list. */
 interface ListPosition {
   page: number;
   offset: number;
+  /** Elements of the earlier pages. */
+  count: number;
   cursor: string | null;
   url: string | null;
+}
+
+function startOf(paging: Paging): ListPosition {
+  const at = { page: 1, offset: 0, count: 0, cursor: null, url: null };
+  if (paging.style === 'page-size') return { ...at, page: paging.startIndex };
+  return paging.style === 'offset-limit' ? { ...at, offset: paging.startIndex } : at;
 }
 
 /**
@@ -159,30 +174,26 @@ interface ListPosition {
  * is the end.
  * @param call the description's `list`, or a call with equal paging
  */
-export async function* listPages(scope: Scope, call: CrmCall): AsyncGenerator<unknown[]> {
-  const { rows: path, size, paging } = scope.resource.list;
-  let position: ListPosition | null = {
-    page: paging.by === 'page' ? paging.first : 1,
-    offset: 0,
-    cursor: null,
-    url: null,
-  };
+export async function* listPages(scope: Scope, call: CrmCall): AsyncGenerator<readonly unknown[]> {
+  const { listPath, paging } = scope.resource.list;
+  const size = paging.style === 'none' ? null : paging.size;
+  let position: ListPosition | null = startOf(paging);
   const visit = guardWalk(() => errors.make('crm-paging-broken'), MAX_PAGES);
   while (position !== null) {
     visit(JSON.stringify(position));
-    const { url, ...values }: ListPosition = position;
+    const { url, page, offset, cursor }: ListPosition = position;
     const answer: CrmAnswer =
       url === null
         ? await scope.client.send(
             'rest-crm.list',
             call,
-            { ...selection(scope, scope.resource), ...values, size, ownerTag: scope.ownerTag },
+            { ...selection(scope, scope.resource), page, offset, cursor, size, ownerTag: scope.ownerTag },
             scope.signal,
           )
         : await scope.client.follow('rest-crm.list', call, url, scope.signal);
-    const rows = rowsIn(answer, path);
+    const rows = rowsIn(answer, listPath);
     if (rows.length > 0) yield rows;
-    position = nextPosition(scope, position, answer, rows.length);
+    position = nextPosition(scope, position, answer, elementsIn(answer, listPath).length);
   }
 }
 
@@ -190,31 +201,20 @@ function nextPosition(
   { resource, baseUrl }: Scope,
   position: ListPosition,
   answer: CrmAnswer,
-  count: number,
+  elements: number,
 ): ListPosition | null {
   const { paging } = resource.list;
-  if (paging.by === 'none' || answer.isNothing) return null;
-  const offset = position.offset + count;
-  if (paging.by === 'page' || paging.by === 'offset') {
-    const { more, total } = paging;
-    const whole = total === undefined ? null : Number(valueAt(answer.body, total));
-    const isLast = count === 0 || (more !== undefined && !valueAt(answer.body, more)) || isReached(offset, whole);
-    return isLast ? null : { ...position, page: position.page + 1, offset };
+  if (paging.style === 'none' || answer.isNothing || hasMore(paging, answer) === false) return null;
+  if (paging.style === 'page-size' || paging.style === 'offset-limit') {
+    const count = position.count + elements;
+    // EspoCRM's total of -1 or -2 is none (docs.espocrm.com/development/api/crud).
+    const total = paging.totalPath === null ? null : readCount(answerValue(answer, paging.totalPath));
+    if (elements === 0 || (total !== null && count >= total)) return null;
+    return { ...position, page: position.page + 1, offset: position.offset + elements, count };
   }
-  if (paging.by === 'cursor') {
-    const cursor = valueAt(answer.body, paging.next);
-    const isLast = paging.more !== undefined && !valueAt(answer.body, paging.more);
-    return isLast || cursor === undefined || cursor === null || cursor === ''
-      ? null
-      : { ...position, cursor: String(cursor) };
-  }
-  const link = paging.next === 'header' ? answer.nextLink : valueAt(answer.body, paging.next);
-  return typeof link === 'string' && link !== '' ? { ...position, url: ownAddress(baseUrl, link) } : null;
-}
-
-/** A total of -1 or -2 means an unknown total (docs.espocrm.com/development/api/crud). */
-function isReached(offset: number, total: number | null): boolean {
-  return total !== null && total >= 0 && offset >= total;
+  const next = readNext(paging, answer);
+  if (next === null) return null;
+  return paging.style === 'cursor' ? { ...position, cursor: next } : { ...position, url: ownAddress(baseUrl, next) };
 }
 
 /** Credentials are sent only to the CRM. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import { issueText, message } from '../../messages/message.ts';
 import { allowedKeys, baseAddress } from '../../settings/common-schemas.ts';
 import { type CrmDescription, descriptionSchema, type WrittenDescription } from './description.ts';
@@ -7,7 +8,8 @@ import { dolibarr } from './profiles/dolibarr.ts';
 import { espocrm } from './profiles/espocrm.ts';
 import { twenty } from './profiles/twenty.ts';
 import { zohoLike } from './profiles/zoho-like.ts';
-import { isObject, type JsonObject, newObject } from './templates.ts';
+import { renamedKeys } from './renamed-keys.ts';
+import { newObject } from './templates.ts';
 
 /** Included descriptions, by their name in a target's settings. The schema validates them like other descriptions. */
 export const profiles: Readonly<Record<string, WrittenDescription>> = {
@@ -56,6 +58,12 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
       ),
   })
   .transform(({ baseUrl, profile, description, searchLagSeconds, automations }, context) => {
+    const renamed = renamedKeys(description);
+    for (const { path, spelling } of renamed) {
+      const text = issueText(message('description.renamed', { spelling }));
+      context.addIssue({ code: 'custom', message: text, path: ['description', ...path] });
+    }
+    if (renamed.length > 0) return z.NEVER;
     const base = profile === undefined ? {} : (profiles[profile] ?? {});
     const checked = descriptionSchema.safeParse(overlay(base, description), { error: allowedKeys });
     if (checked.success && (automations === 'run' || checked.data.withoutAutomations !== undefined))
@@ -74,14 +82,14 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
 
 /** Merges one description into another: objects are merged, other values are replaced, null removes a value. */
 function overlay(base: unknown, over: unknown): unknown {
-  if (!isObject(base) || !isObject(over)) return over;
-  // A template is replaced as a whole: merged bodies of two templates would be a body that no author wrote.
+  if (!isJsonObject(base) || !isJsonObject(over)) return over;
+  // A template is replaced as a whole: merged bodies of two templates would be a body that no author wrote. So is another style of paging.
+  const isWhole = (name: string, value: unknown) =>
+    name === 'body' || (name === 'paging' && isJsonObject(value) && Object.hasOwn(value, 'style'));
   const result: JsonObject = Object.assign(newObject(), base);
   for (const [name, value] of Object.entries(over)) {
     if (value === null && name !== 'body') delete result[name];
-    else
-      result[name] =
-        name === 'body' || name === 'paging' || !Object.hasOwn(result, name) ? value : overlay(result[name], value);
+    else result[name] = isWhole(name, value) || !Object.hasOwn(result, name) ? value : overlay(result[name], value);
   }
   return result;
 }

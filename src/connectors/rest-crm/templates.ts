@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
 import { isPathSegment } from '../../model/path-segment.ts';
 import { SECOND_MS } from '../../model/time.ts';
@@ -55,7 +56,7 @@ export function renderBody(template: unknown, values: TemplateValues): unknown {
   if (Array.isArray(template)) {
     return template.filter((element) => !rendersNothing(element, values)).map((element) => renderBody(element, values));
   }
-  return isObject(template) ? renderObject(template, values) : template;
+  return isJsonObject(template) ? renderObject(template, values) : template;
 }
 
 /** Renders a template as text. A placeholder without a value becomes empty. */
@@ -77,7 +78,7 @@ function renderObject(template: JsonObject, values: TemplateValues): unknown {
   for (const [name, inner] of entries) {
     const value = renderBody(inner, values);
     if (name !== SPREAD) mergeInto(result, { [name]: value });
-    else if (isObject(value)) mergeInto(result, value);
+    else if (isJsonObject(value)) mergeInto(result, value);
   }
   return result;
 }
@@ -96,69 +97,18 @@ function asText(value: unknown): string {
   return typeof value === 'object' || value === undefined ? '' : String(value);
 }
 
-/** JSON object with arbitrary keys, including `__proto__`, and therefore without a prototype. */
-export type JsonObject = Record<string, unknown>;
-
-const SEGMENT = /^([^[\]]*)(?:\[([^=\]]+)=([^\]]*)\])?$/;
-
-/**
- * Checks whether a text is a path: names between dots, each optionally with a selection from a list, as in
- * `data.objects[name=person].fields`.
- */
-export function isPath(path: string): boolean {
-  return path === '' || path.split('.').every((segment) => segment !== '' && SEGMENT.test(segment));
-}
-
-/**
- * Returns the value at a path, or undefined.
- * @param path names between dots; `list[name=value]` selects an element of a list; the empty path returns the value
- */
-export function valueAt(value: unknown, path: string): unknown {
-  if (path === '') return value;
-  return path.split('.').reduce<unknown>((current, segment) => {
-    const [, name = '', key, wanted] = SEGMENT.exec(segment) ?? [];
-    const inner = name === '' ? current : memberOf(current, name);
-    if (key === undefined) return inner;
-    return Array.isArray(inner) ? inner.find((element) => String(memberOf(element, key)) === wanted) : undefined;
-  }, value);
-}
-
-/** Creates a JSON object without a prototype. */
+/** Creates a JSON object for arbitrary keys, including `__proto__`, and therefore without a prototype. */
 export function newObject(): JsonObject {
   return Object.create(null);
-}
-
-/** Checks whether a value is a JSON object and not a list. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Sets the value at a path of names, and creates missing objects. */
-export function setAt(target: JsonObject, path: string, value: unknown): void {
-  const names = path.split('.');
-  const last = names.pop() ?? '';
-  let current = target;
-  for (const name of names) {
-    const next = Object.hasOwn(current, name) ? current[name] : undefined;
-    const inner = isObject(next) ? next : newObject();
-    current[name] = inner;
-    current = inner;
-  }
-  current[last] = value;
 }
 
 /** Merges the source into the target: objects are merged, other values are replaced. */
 function mergeInto(target: JsonObject, source: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(source)) {
     const there = Object.hasOwn(target, name) ? target[name] : undefined;
-    target[name] = isObject(value) ? mergeInto(isObject(there) ? there : newObject(), value) : value;
+    target[name] = isJsonObject(value) ? mergeInto(isJsonObject(there) ? there : newObject(), value) : value;
   }
   return target;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return Reflect.get(value, name);
 }
 
 /** Date formats of CRMs, the default first. `instant`: midnight UTC in the CRM's format of instants. */

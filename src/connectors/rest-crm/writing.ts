@@ -1,3 +1,4 @@
+import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
@@ -9,7 +10,7 @@ import type { CrmResource } from './description.ts';
 import { errors, rowRefused } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, type Scope, selection, writeValues } from './from-model.ts';
 import { findByKeys, findContacts, lookAgain, lookAtId, rowsIn, theOne } from './lookup.ts';
-import { isObject, renderBody, valueAt } from './templates.ts';
+import { renderBody } from './templates.ts';
 
 /**
  * Carries out operations. An error of the whole target stops further requests.
@@ -114,7 +115,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
   );
   const values = { ...selection(scope, resource), rows };
   const answer = await client.send('rest-crm.upsert', upsert.call, values, signal);
-  const answers = rowsIn(answer, upsert.rows);
+  const answers = rowsIn(answer, upsert.listPath);
   // Results are identified only by position: if one is missing, all are unknown.
   if (answers.length !== writes.length) throw errors.make('answer-missing');
   return writes.map(({ operation }, index) => toOutcome(scope, upsert, operation, answers[index]));
@@ -122,7 +123,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
 
 function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown): Outcome<CrmItem> {
   const status = valueAt(row, upsert.status);
-  const isTaken = isObject(row) && upsert.taken.some((taken) => taken === status);
+  const isTaken = isJsonObject(row) && upsert.taken.some((taken) => taken === status);
   if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors, scope.codes));
   const remoteId = idAt(row, upsert.id);
   if (remoteId === null) return failed(operation, errors.make('unexpected-answer', { names: ['id'] }));
@@ -291,7 +292,7 @@ async function makeAgain(scope: Scope, operation: Write, contactId: string | nul
   const { resource, client, signal } = scope;
   const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId) };
   const answer = await client.send('rest-crm.create', resource.create.call, values, signal);
-  const row = rowOf(scope, answer, resource.create.row);
+  const row = rowOf(scope, answer, resource.create.recordPath);
   const id = resource.create.id === undefined ? row?.id : idAt(answer.body, resource.create.id);
   if (id === undefined || id === null) throw errors.make('unexpected-answer', { names: ['id'] });
   return written(operation, effectOf(operation, true), id, row);
@@ -314,7 +315,8 @@ async function updated(
   { id, answer, contactId }: { id: string; answer: CrmAnswer; contactId: string | null },
   effect: Effect,
 ): Promise<Outcome<CrmItem>> {
-  if (speaksOf(answer, id)) return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.row));
+  if (speaksOf(answer, id))
+    return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.recordPath));
   const stored = await lookAgain(scope, operation, id);
   if (stored?.key !== operation.key || !isSameItem(scope, stored, operation, contactId))
     throw errors.make('write-not-shown', { status: answer.status });

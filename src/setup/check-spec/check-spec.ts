@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../clinic/http/rows.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
+import type { JsonObject } from '../../described-api/paths.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';

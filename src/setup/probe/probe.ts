@@ -1,10 +1,11 @@
 import type { ClinicContext } from '../../clinic/http/call.ts';
-import { compilePaths, folded, isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
+import { compilePaths, folded } from '../../clinic/http/rows.ts';
 import { type BookedAppointment, compileBookings } from '../../clinic/read/appointment-rows.ts';
 import { emptyPathsIn } from '../../clinic/read/reading-remarks.ts';
 import type { TimeFormat } from '../../clinic/read/timestamps.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../../clinic/schema/resources.ts';
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, MINUTE_MS } from '../../model/time.ts';
 import { rowsIn } from '../profile-finder/answer-rows.ts';

@@ -1,9 +1,11 @@
 import { addressOf, type ClinicContext, send } from '../../clinic/http/call.ts';
 import { errorFromAnswer } from '../../clinic/http/errors.ts';
-import { answerValue, readCount, valueAt } from '../../clinic/http/rows.ts';
 import { segmentsOf } from '../../clinic/read/reading.ts';
 import type { ResourceName } from '../../clinic/schema/resources.ts';
-import { isHtml, nextLink } from '../../http/answer.ts';
+import { answerValue, readCount } from '../../described-api/answers.ts';
+import { nextLink } from '../../described-api/links.ts';
+import { valueAt } from '../../described-api/paths.ts';
+import { isHtml } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';

@@ -1,8 +1,9 @@
-import { asId, isJsonObject } from '../../clinic/http/rows.ts';
+import { asId } from '../../clinic/http/rows.ts';
 import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
 import { createZone, formatInstant, type TimeFormat } from '../../clinic/read/timestamps.ts';
 import { parameterWith } from '../../clinic/schema/paging.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
+import { isJsonObject } from '../../described-api/paths.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { type Answer, rowsIn } from '../profile-finder/answer-rows.ts';
 import { PARAMETERS, WINDOWS } from '../profile-finder/names.ts';

@@ -1,5 +1,7 @@
 import { anySign } from '../../clinic/http/more-rows.ts';
-import { asFlag, readCount, totalHeader, valueAt } from '../../clinic/http/rows.ts';
+import { asFlag } from '../../clinic/http/rows.ts';
+import { readCount, totalHeader } from '../../described-api/answers.ts';
+import { valueAt } from '../../described-api/paths.ts';
 import { type Envelope, envelopeOf } from './lists.ts';
 import { sampled } from './values.ts';
 

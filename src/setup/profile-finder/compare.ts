@@ -1,7 +1,7 @@
-import { ITSELF } from '../../clinic/http/rows.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../../clinic/schema/resources.ts';
 import { payment, statusChange, tenantInfo } from '../../clinic/schema/shapes.ts';
+import { ITSELF } from '../../described-api/paths.ts';
 import { compareFields, compareRow } from './fields.ts';
 import { ASK_CLINIC, Comparison, type Location } from './findings.ts';
 import { compareFilters, comparePaging, envelopeOf, type ListSeen } from './lists.ts';

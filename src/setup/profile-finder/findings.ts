@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Document, isMap, isScalar, visit } from 'yaml';
-import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 import { pagingSchema } from '../../clinic/schema/paging.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../../clinic/schema/profile.ts';
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import { shownLine } from '../../model/text.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { parseDocument } from 'yaml';
-import { isJsonObject, type JsonObject, totalHeader } from '../../clinic/http/rows.ts';
+import { totalHeader } from '../../described-api/answers.ts';
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
 import { MirrorError, withoutStacks } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { epochUnitOfNumber, UNTOLD, type ValueSchema } from './values.ts';

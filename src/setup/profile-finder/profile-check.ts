@@ -1,12 +1,12 @@
-import { APART, compilePaths, folded, isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
+import { APART, compilePaths, folded } from '../../clinic/http/rows.ts';
 import { compileAppointmentRows, compileStatuses } from '../../clinic/read/appointment-rows.ts';
 import { remarksOf } from '../../clinic/read/reading-remarks.ts';
 import { compileFields, tolerant } from '../../clinic/read/records.ts';
 import { createZone, formatInstant } from '../../clinic/read/timestamps.ts';
 import { isNested, type ScalarField } from '../../clinic/schema/fields.ts';
-import { parsePath } from '../../clinic/schema/paths.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { appointment } from '../../clinic/schema/shapes.ts';
+import { isJsonObject, type JsonObject, parsePath } from '../../described-api/paths.ts';
 import { message, render } from '../../messages/message.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import type { ReadingRemark } from '../../model/run-schemas.ts';

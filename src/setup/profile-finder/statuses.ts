@@ -1,7 +1,8 @@
-import { compilePaths, folded, type JsonObject } from '../../clinic/http/rows.ts';
+import { compilePaths, folded } from '../../clinic/http/rows.ts';
 import { compileStatuses } from '../../clinic/read/appointment-rows.ts';
 import { compileRaised } from '../../clinic/read/raised-flags.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
+import type { JsonObject } from '../../described-api/paths.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import type { Comparison } from './findings.ts';
 import { FLAGS, statusOfWord } from './names.ts';

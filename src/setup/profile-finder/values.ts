@@ -1,5 +1,6 @@
-import { folded, isJsonObject } from '../../clinic/http/rows.ts';
+import { folded } from '../../clinic/http/rows.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
+import { isJsonObject } from '../../described-api/paths.ts';
 import { commonNames } from './names.ts';
 
 /** Unit of numeric times. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ListEnd, type PageSource, type PageTarget, readPages } from '../../../src/clinic/http/paging.ts';
-import { addressIn, headersOf } from '../../../src/clinic/http/rows.ts';
+import { headersOf } from '../../../src/described-api/answers.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 import { received } from '../pages.ts';
 
@@ -95,23 +95,6 @@ describe('paging in headers', () => {
 
 describe('the link to the next page', () => {
   const self = { rel: 'self', relation: 'self', href: '/list', url: '/list' };
-
-  test.each([
-    ['a text', '/next'],
-    ['an object with href', { href: '/next' }],
-    ['an object with url', { url: '/next' }],
-    ['one of several, by rel', [self, { rel: 'next', href: '/next' }]],
-    ['one of several, by relation', [self, { relation: 'Next', url: '/next' }]],
-  ])('is %s', (_what, links) => {
-    expect(addressIn(links)).toBe('/next');
-  });
-
-  test.each([[null], [undefined], [''], [{}], [[]], [[self]], [['/next']], [[{ href: '/next' }]], [true]])(
-    'is none in %j',
-    (links) => {
-      expect(addressIn(links)).toBeNull();
-    },
-  );
 
   test('is followed out of a list of links until none leads on', async () => {
     const answers = [

@@ -7,8 +7,8 @@ import {
   type PageTarget,
   readPages,
 } from '../../../src/clinic/http/paging.ts';
-import { isJsonObject } from '../../../src/clinic/http/rows.ts';
 import type { Paging } from '../../../src/clinic/schema/paging.ts';
+import { isJsonObject } from '../../../src/described-api/paths.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 import { received } from '../pages.ts';
 

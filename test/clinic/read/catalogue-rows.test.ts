@@ -94,3 +94,19 @@ test('a name that is too long to be stored is shortened', () => {
   for (const compile of [compileAgendaRows, compileLocationRows, compileTreatmentRows])
     expect(compile(profileOf())({ id: 'a', name })).toMatchObject({ record: { id: 'a', name: shorter } });
 });
+
+test('a patient with lists in the row is read with the contacts that the paths name', () => {
+  const fields = { mobilePhone: ['phones.0'], email: ['Mail[].address'], phone: ['telecom[system=phone].value'] };
+  const row = {
+    id: 'p',
+    phones: ['333 1', '333 2'],
+    Mail: [{ address: '' }, { address: 'a@b.it' }],
+    telecom: [
+      { system: 'email', value: 'x@y.it' },
+      { system: 'phone', value: '06 1' },
+    ],
+  };
+  expect(compilePatientRows(profileOf({ patients: { fields } }))(row)).toMatchObject({
+    record: { mobilePhone: '333 1', email: 'a@b.it', phone: '06 1' },
+  });
+});

@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  listPath,
-  pagingSchema,
-  parameterWith,
-  path,
-  timePath,
-  valuedParameter,
-} from '../../../src/clinic/schema/paging.ts';
+import { pagingSchema, parameterWith, valuedParameter } from '../../../src/clinic/schema/paging.ts';
 import { render, textOfIssue } from '../../../src/messages/message.ts';
 
 const issuesOf = (written: object) =>
@@ -51,23 +44,6 @@ describe('a location in an answer', () => {
   test.each(['header:', 'header:X Total', 'meta..total', ''])('is not %j', (totalPath) => {
     expect(issuesOf({ style: 'none', totalPath })).toHaveLength(1);
   });
-
-  test('of a time may have two parts, and of any other value one', () => {
-    expect(timePath.safeParse('day + slot.begin').success).toBe(true);
-    expect(timePath.safeParse('day + begin + zone').success).toBe(false);
-    expect(path.safeParse('day + begin').success).toBe(false);
-  });
-});
-
-test.each<[string, boolean]>([
-  ['entry[].resource', true],
-  ['data.rows[kind=visit]', true],
-  ['a[].b[].c', false],
-  ['a[].b{x}', false],
-])('%s is a path of a list: %s', (written, isPath) => {
-  const [issue] = listPath.safeParse(written).error?.issues ?? [];
-  expect(issue === undefined).toBe(isPath);
-  if (!isPath) expect(render(textOfIssue(issue?.message ?? ''))).toContain('use at most one list in brackets');
 });
 
 test.each<[string, [string, string]]>([

@@ -91,8 +91,8 @@ describe('a login', () => {
 });
 
 describe('a list', () => {
-  const links = { by: 'link', next: 'next' };
-  const paged = (paging: object, call = {}) => ({ streams: { patients: { list: { size: 2, paging, call } } } });
+  const links = { style: 'next-link', linkPath: 'next', size: 2 };
+  const paged = (paging: object, call = {}) => ({ streams: { patients: { list: { paging, call } } } });
   const page = (body: object) => ({
     kind: 'answer' as const,
     answer: { status: 200, headers: JSON_TYPE, body: JSON.stringify(body) },
@@ -112,7 +112,9 @@ describe('a list', () => {
         },
       },
     });
-    expect(await open({ description: paged({ by: 'offset', total: 'total' }) }).readAll()).toHaveLength(5);
+    expect(
+      await open({ description: paged({ style: 'offset-limit', totalPath: 'total', size: 2 }) }).readAll(),
+    ).toHaveLength(5);
   });
 
   test.each([
@@ -135,7 +137,7 @@ describe('a list', () => {
     const { proxy, target, open } = await openProxied();
     await target.apply(...['a', 'b', 'c'].map((id) => target.create(id, anna)));
     proxy.add({ url: /offset=2/, fault: { kind: 'cut-body' } });
-    const short = open({ description: paged({ by: 'offset', total: 'total' }) });
+    const short = open({ description: paged({ style: 'offset-limit', totalPath: 'total', size: 2 }) });
     await expect(
       short.connector.changes('c', { cursor: null, window: { fromAt: 0, toAt: 1 } }, signal()),
     ).rejects.toThrow();

@@ -26,17 +26,19 @@ describe('a description', () => {
     ['a deletion without an id', { delete: { call: { method: 'DELETE', path: '/x' } } }, 'delete.call'],
     [
       'several keys with one key in the request',
-      { find: { call: { method: 'GET', path: '/x/{{key}}' }, rows: '', size: 2 } },
+      { find: { call: { method: 'GET', path: '/x/{{key}}' }, listPath: '.', size: 2 } },
       'find.size',
     ],
     [
       'several deletions without ids',
-      { deleteMany: { call: { method: 'POST', path: '/x' }, size: 2, rows: '', status: 's', taken: [1], id: 'id' } },
+      {
+        deleteMany: { call: { method: 'POST', path: '/x' }, size: 2, listPath: '.', status: 's', taken: [1], id: 'id' },
+      },
       'deleteMany.call',
     ],
     [
       'pages that would all be the first',
-      { list: { call: { method: 'GET', path: '/x' }, rows: '', paging: { by: 'offset' } } },
+      { list: { call: { method: 'GET', path: '/x' }, listPath: '.', paging: { style: 'offset-limit' } } },
       'list.paging',
     ],
     [
@@ -68,7 +70,7 @@ describe('a description', () => {
 test('existing contacts are found if a stamp, a read by id, and a complete list distinguish them', () => {
   const list = { ...PATIENTS.list, call: { ...PATIENTS.list.call, query: {} } };
   const ownedList = { ...list, call: { ...list.call, query: { where: '{{ownerTag}}' } } };
-  const known = { ...PATIENTS, stampField: 'stamp', get: { call: list.call, row: '' }, list };
+  const known = { ...PATIENTS, stampField: 'stamp', get: { call: list.call, recordPath: '.' }, list };
   const { stampField: _, ...unstamped } = known;
   const { get: __, ...ungot } = known;
   const { listAll: ___, ...owned } = { ...known, list: ownedList };

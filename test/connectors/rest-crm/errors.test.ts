@@ -55,7 +55,7 @@ describe('an answer of', () => {
   test('the description decides what a status or a code means', async () => {
     const { proxy, open } = await openProxied();
     const target = open({
-      description: { errors: { code: ['reason'], codes: { busy: 'throttled' }, statuses: { 400: 'retry' } } },
+      description: { errors: { codePaths: ['reason'], codes: { busy: 'throttled' }, statuses: { 400: 'retry' } } },
     });
     const answer = (body: string) => ({ status: 400, headers: JSON_TYPE, body });
     proxy.add({ method: /POST/, fault: { kind: 'answer', answer: answer('{"reason":"busy"}') } });

@@ -20,16 +20,15 @@ const PERSON: readonly MappedProperty[] = [
 const rows = (collection: string, body: object) => ({
   keyField: 'mirrorKey',
   stampField: 'mirror.stamp',
-  find: { call: { method: 'GET', path: `/${collection}`, query: { mirrorKey: '{{keys}}' } }, rows: '', size: 20 },
+  find: { call: { method: 'GET', path: `/${collection}`, query: { mirrorKey: '{{keys}}' } }, listPath: '.', size: 20 },
   get: { call: { method: 'GET', path: `/${collection}/{{id}}`, nothing: [404] } },
-  create: { call: { method: 'POST', path: `/${collection}`, body }, row: '' },
-  update: { call: { method: 'PUT', path: `/${collection}/{{id}}`, body, nothing: [404] }, row: '' },
+  create: { call: { method: 'POST', path: `/${collection}`, body }, recordPath: '.' },
+  update: { call: { method: 'PUT', path: `/${collection}/{{id}}`, body, nothing: [404] }, recordPath: '.' },
   delete: { call: { method: 'DELETE', path: `/${collection}/{{id}}`, nothing: [404] } },
   list: {
     call: { method: 'GET', path: `/${collection}`, query: { _sort: 'id', _page: '{{page}}', _limit: '{{size}}' } },
-    rows: '',
-    size: 3,
-    paging: { by: 'link', next: 'header' },
+    listPath: '.',
+    paging: { style: 'link-header', size: 3 },
   },
 });
 const description = {

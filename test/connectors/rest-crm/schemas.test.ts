@@ -88,10 +88,10 @@ describe('the settings of a target', () => {
       withPatients({ create: { call: { body: { a: 1 } } } }),
       /create\.call: .* is required/,
     ],
-    ['a create whose answer says no id', withPatients({ create: { row: null } }), /create: set where/],
+    ['a create whose answer says no id', withPatients({ create: { recordPath: null } }), /create: set where/],
     [
       'pages that would all be the first',
-      withPatients({ list: { paging: { by: 'page' } } }),
+      withPatients({ list: { paging: { style: 'page-size' } } }),
       /list\.paging: the call requires/,
     ],
     ['a path with a query', withPatients({ delete: { call: { path: '/Contact?id={{id}}' } } }), /delete\.call\.path: /],

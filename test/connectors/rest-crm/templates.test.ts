@@ -6,14 +6,11 @@ import {
   DATE_STYLES,
   INSTANT_STYLES,
   NULL_STYLES,
-  newObject,
   readValue,
   renderBody,
   renderText,
   renderValue,
-  setAt,
   type ValueStyles,
-  valueAt,
 } from '../../../src/connectors/rest-crm/templates.ts';
 
 const hostile = fc.oneof(
@@ -99,26 +96,6 @@ describe('a template', () => {
     const template = { start: 'now', name: { title: 'Dr' }, '...': '{{properties}}' };
     const properties = { start: 'later', name: { first: 'Anna' } };
     expect(renderBody(template, { properties })).toEqual({ start: 'later', name: { title: 'Dr', first: 'Anna' } });
-  });
-});
-
-describe('a path', () => {
-  test('leads through objects and chooses from lists', () => {
-    const body = { data: { objects: [{ name: 'company' }, { name: 'person', fields: [1] }] } };
-    expect(valueAt(body, 'data.objects[name=person].fields')).toEqual([1]);
-    expect(valueAt(body, 'data.objects[name=nobody].fields')).toBeUndefined();
-    expect(valueAt('text', 'length')).toBeUndefined();
-    expect(valueAt(body, '')).toBe(body);
-  });
-
-  test('sets the given path and no member of the language', () => {
-    const target = newObject();
-    setAt(target, '__proto__.polluted', true);
-    setAt(target, 'a.b', 1);
-    setAt(target, 'a.c', 2);
-    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-    expect(target.a).toEqual({ b: 1, c: 2 });
-    expect(valueAt({}, 'constructor.name')).toBeUndefined();
   });
 });
 

@@ -35,15 +35,15 @@ interface Choice {
 function resourceOf({ reads = true, shows = true, tellsId = false, erases = false }: Choice) {
   const body = { '...': '{{properties}}' };
   const one = (method: 'GET' | 'PUT' | 'DELETE') => ({ method, path: '/people/{{id}}', nothing: [404] });
-  const row = shows ? { row: 'record' } : {};
+  const row = shows ? { recordPath: 'record' } : {};
   const { streams } = descriptionSchema.parse({
     streams: {
       patients: {
         keyField: 'mirrorKey',
         stampField: 'mirrorStamp',
         row: { id: 'id', versionTag: 'etag' },
-        find: { call: { method: 'GET', path: '/people', query: { key: '{{key}}' } }, rows: 'records' },
-        ...(reads ? { get: { call: one('GET'), row: 'record' } } : {}),
+        find: { call: { method: 'GET', path: '/people', query: { key: '{{key}}' } }, listPath: 'records' },
+        ...(reads ? { get: { call: one('GET'), recordPath: 'record' } } : {}),
         create: {
           call: { method: 'POST', path: '/people', body },
           ...row,
@@ -52,7 +52,7 @@ function resourceOf({ reads = true, shows = true, tellsId = false, erases = fals
         update: { call: { ...one('PUT'), body }, ...row },
         delete: { call: one('DELETE') },
         ...(erases ? { erase: { call: { method: 'DELETE', path: '/bin/{{id}}' } } } : {}),
-        list: { call: { method: 'GET', path: '/people' }, rows: 'records', paging: { by: 'none' } },
+        list: { call: { method: 'GET', path: '/people' }, listPath: 'records', paging: { style: 'none' } },
       },
     },
   });
@@ -110,7 +110,7 @@ const answer = (status: number, body?: unknown, isNothing = false): CrmAnswer =>
   body,
   retryAfterMs: null,
   isNothing,
-  nextLink: null,
+  headers: new Headers(),
 });
 const shown = (changes?: RecordChanges) => answer(200, { record: record(changes) });
 const listed = (...changes: RecordChanges[]) => answer(200, { records: changes.map(record) });

@@ -27,7 +27,7 @@ const ENDINGS_OF_LINKS = {
  */
 export const espocrm: WrittenDescription = {
   values: { instant: 'sql' },
-  errors: { fields: ['messageTranslation.data.field'] },
+  errors: { detailPaths: ['messageTranslation.data.field'] },
   streams: {
     patients: {
       ...entity('Contact', {}),
@@ -72,12 +72,12 @@ function entity(type: string, extra: Record<string, unknown>, select: Record<str
           ...select,
         },
       },
-      rows: 'list',
+      listPath: 'list',
       size: 50,
     },
     get: { call: { method: 'GET', path: `/${type}/{{id}}`, nothing: [404] } },
-    create: { call: { method: 'POST', path: `/${type}`, headers, body }, row: '' },
-    update: { call: { method: 'PUT', path: `/${type}/{{id}}`, headers, body, nothing: [404] }, row: '' },
+    create: { call: { method: 'POST', path: `/${type}`, headers, body }, recordPath: '.' },
+    update: { call: { method: 'PUT', path: `/${type}/{{id}}`, headers, body, nothing: [404] }, recordPath: '.' },
     delete: { call: { method: 'DELETE', path: `/${type}/{{id}}`, nothing: [404] } },
     list: {
       call: listing(type, {
@@ -86,14 +86,13 @@ function entity(type: string, extra: Record<string, unknown>, select: Record<str
         'where[0][value]': '{{ownerTag}}',
         ...select,
       }),
-      rows: 'list',
-      size: 200,
-      paging: { by: 'offset', total: 'total' },
+      listPath: 'list',
+      paging: { style: 'offset-limit', totalPath: 'total', size: 200 },
     },
     listAll: { call: listing(type, select) },
     fields: {
       call: { method: 'GET', path: '/Metadata', query: { key: `entityDefs.${type}.fields` } },
-      at: '',
+      at: '.',
       type: 'type',
       longest: 'maxLength',
       required: 'required',

@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { valueAt } from '../../../src/clinic/http/rows.ts';
-import { compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
-import { compileAll, leadsIn, parsePath, setAtPath } from '../../../src/clinic/schema/paths.ts';
-import { profileOf } from '../open-client.ts';
+import {
+  compileAll,
+  ITSELF,
+  leadsIn,
+  listRoute,
+  parsePath,
+  recordsAt,
+  setAtPath,
+  valueAt,
+} from '../../src/described-api/paths.ts';
 
 const ROW = {
   phones: ['333 1', '333 2'],
@@ -51,24 +57,6 @@ describe('a path', () => {
     ['links.all[]{Patient/}', '2'],
     ['links{Patient/}', undefined],
   ])('%s leads to %j', (path, value) => expect(valueAt(ROW, path)).toEqual(value));
-
-  it('is refused by the profile if it is invalid', () => {
-    for (const phone of [
-      'phones[',
-      'phones[a]',
-      'phones]',
-      'a..b',
-      '[]',
-      'a[=b]',
-      'a[b.=c]',
-      'a[][b=c]',
-      'a{b}.c',
-      'a{}',
-      '{b}',
-    ]) {
-      expect(() => profileOf({ patients: { fields: { phone: [phone] } } })).toThrow(/profile\.path/);
-    }
-  });
 
   it.each<[string, object, object]>([
     [
@@ -145,10 +133,43 @@ test('a path with a marker leads in if a text has the marker, or if there is no 
   expect(leads({ people: [] }, 'people[].who.ref{Room/}')).toBe(true);
 });
 
-describe('a patient with lists in the row', () => {
-  it('is read with the contacts that the paths name', () => {
-    const fields = { mobilePhone: ['phones.0'], email: ['Mail[].address'], phone: ['telecom[system=phone].value'] };
-    const mapped = compilePatientRows(profileOf({ patients: { fields } }))({ id: 'p', ...ROW });
-    expect(mapped).toMatchObject({ record: { mobilePhone: '333 1', email: 'a@b.it', phone: '06 1' } });
+describe('the value at a path', () => {
+  it('is the whole value at a dot', () => expect(valueAt(ROW, ITSELF)).toBe(ROW));
+
+  it('is in the first element of a list that meets a condition', () => {
+    const body = { data: { objects: [{ name: 'company' }, { name: 'person', fields: [1] }] } };
+    expect(valueAt(body, 'data.objects[name=person].fields')).toEqual([1]);
+    expect(valueAt(body, 'data.objects[name=nobody].fields')).toBeUndefined();
+    expect(valueAt(body, 'data.objects[name=company]')).toEqual({ name: 'company' });
+  });
+
+  it('is set and read at the given names, and at no member of the language', () => {
+    const target: Record<string, unknown> = {};
+    setAtPath(target, parsePath('__proto__.polluted'), true);
+    setAtPath(target, parsePath('a.b'), 1);
+    setAtPath(target, parsePath('a.c'), 2);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect(target.a).toEqual({ b: 1, c: 2 });
+    expect(valueAt({}, 'constructor.name')).toBeUndefined();
+    expect(valueAt('text', 'length')).toBeUndefined();
+  });
+});
+
+describe('the records of a list', () => {
+  const elements = [
+    { kind: 'visit', record: 1 },
+    { kind: 'note', record: 2 },
+  ];
+
+  it.each<[string, unknown[]]>([
+    [ITSELF, elements],
+    ['data.rows', elements],
+    ['rows[].record', [1, 2]],
+    ['data.rows[kind=visit].record', [1]],
+  ])('at %s are in its elements', (path, records) => expect(recordsAt(path)(elements)).toEqual(records));
+
+  it('are behind the names that lead to the list', () => {
+    expect(listRoute('data.rows[kind=visit].record').names).toEqual(['data', 'rows']);
+    expect(listRoute(ITSELF).names).toEqual([]);
   });
 });

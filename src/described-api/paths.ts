@@ -1,5 +1,13 @@
 /** A JSON object of unknown content. */
-type JsonObject = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
+
+/** Path of the answer itself. */
+export const ITSELF = '.';
+
+/** Returns whether a JSON value is an object, not an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** One step of a path: into an object by name, then optionally into the list at that name. Or a part of the text so far. */
 export interface PathStep {
@@ -48,6 +56,11 @@ function conditionsIn(brackets: string): Condition[] {
   }));
 }
 
+/** Returns the value at a path of a description, or undefined. */
+export function valueAt(value: unknown, path: string): unknown {
+  return followPath(value, parsePath(path));
+}
+
 /** Returns the value at the end of the steps, or undefined. */
 export function followPath(value: unknown, steps: readonly PathStep[], from = 0): unknown {
   let current = value;
@@ -58,6 +71,25 @@ export function followPath(value: unknown, steps: readonly PathStep[], from = 0)
     if (within !== undefined) return inList(current, within, steps, at + 1);
   }
   return current;
+}
+
+/** Splits the path of a list: names of the members that lead to it, conditions for its elements, and the path of the record in each. */
+export function listRoute(path: string): {
+  names: string[];
+  within: PathStep['within'];
+  inner: readonly PathStep[];
+} {
+  const steps = parsePath(path);
+  const at = steps.findIndex(({ within }) => within !== undefined);
+  const outer = at === -1 ? steps : steps.slice(0, at + 1);
+  return { names: outer.map(({ name }) => name), within: steps[at]?.within, inner: steps.slice(outer.length) };
+}
+
+/** Compiles the path of a list to the records in its elements. Elements that miss a condition of the path are no records. */
+export function recordsAt(path: string): (elements: readonly unknown[]) => readonly unknown[] {
+  const { within, inner } = listRoute(path);
+  if (within === undefined) return (elements) => elements;
+  return (elements) => elements.filter((each) => isMeant(each, within)).map((each) => followPath(each, inner));
 }
 
 /** Compiles paths to every value of the first path with a value, in the row's order: lists contribute each element. */
@@ -110,7 +142,7 @@ function isEmpty(value: unknown): boolean {
 
 function memberOf(value: unknown, name: string): unknown {
   if (Array.isArray(value)) return INDEX.test(name) ? value[Number(name)] : undefined;
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** A single element without a list is equivalent to a list of one. */
@@ -130,8 +162,7 @@ function inList(
   return result;
 }
 
-/** Returns whether a path's step into a list uses this element. */
-export function isMeant(element: unknown, within: NonNullable<PathStep['within']>): boolean {
+function isMeant(element: unknown, within: NonNullable<PathStep['within']>): boolean {
   return within === 'first' || within.every((condition) => meets(element, condition));
 }
 
@@ -167,10 +198,6 @@ function textsAfter(value: unknown, marker: string): unknown {
   return found.length === 0 ? undefined : found;
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
  * Sets the value at the end of the steps and creates missing objects, lists and elements. Behind a marker, the text is the marker with the
  * value.
@@ -201,7 +228,7 @@ export function setAtPath(target: JsonObject, steps: readonly PathStep[], value:
       return;
     }
     const wantsList = INDEX.test(steps[at + 1]?.name ?? '');
-    const inner: JsonObject | unknown[] = isObject(next) || Array.isArray(next) ? next : wantsList ? [] : {};
+    const inner: JsonObject | unknown[] = isJsonObject(next) || Array.isArray(next) ? next : wantsList ? [] : {};
     if (inner !== next) define(current, name, inner);
     current = inner;
   });
@@ -209,7 +236,7 @@ export function setAtPath(target: JsonObject, steps: readonly PathStep[], value:
 
 function listOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
-  return isObject(value) ? [value] : [];
+  return isJsonObject(value) ? [value] : [];
 }
 
 /** Returns the element that a read of the path would use, or the first matching element that contains nothing else at the path. */
@@ -219,7 +246,7 @@ function elementOf(
   steps: readonly PathStep[],
   from: number,
 ): JsonObject | undefined {
-  const meant = list.filter((each): each is JsonObject => isObject(each) && isMeant(each, within));
+  const meant = list.filter((each): each is JsonObject => isJsonObject(each) && isMeant(each, within));
   const read = meant.find((each) => (followPath(each, steps, from) ?? '') !== '');
   const isOther = (each: JsonObject) => (followPath(each, steps.slice(0, -1), from) ?? '') !== '';
   return read ?? meant.find((each) => steps.at(-1)?.after === undefined || !isOther(each));
