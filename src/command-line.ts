@@ -159,7 +159,7 @@ async function open(
 ): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { inPieces }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
-    import('./event-loop/in-pieces.ts'),
+    import('./pieces/in-pieces.ts'),
     import('./connectors/registry.ts'),
     import('./features/reminders/channels/registry.ts'),
   ]);

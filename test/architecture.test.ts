@@ -136,7 +136,7 @@ describe('a breach is reported', () => {
 
   test.each([
     ['a higher module', 'src/domain/a.ts', '../jobs/b.ts'],
-    ['a module on the same line', 'src/domain/a.ts', '../state/b.ts'],
+    ['a module on the same line', 'src/clinic/a.ts', '../state/b.ts'],
     ['the network from domain/', 'src/domain/a.ts', '../http/b.ts'],
     ['a file above all modules', 'src/http-server/a.ts', '../main.ts'],
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],

@@ -1,5 +1,5 @@
-import { inPieces } from '../event-loop/in-pieces.ts';
 import type { ConfigurationServices } from '../features/managed-tenants/managed-tenants.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { Settings } from '../settings/settings-schema.ts';

@@ -1,11 +1,11 @@
 import type { Forecast } from '../control/status-schemas.ts';
-import { inPieces } from '../event-loop/in-pieces.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
 import { pinnedLookup } from '../http/pinned.ts';
 import { eachInPieces, slices } from '../model/pieces.ts';
 import type { Ending, QuotaStatus } from '../model/state-schemas.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { readCertificate } from '../oauth/assertion.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { addressesOf } from '../settings/outbound-checks.ts';
 import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schema.ts';

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { recordAct } from '../control/recording.ts';
 import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
-import { inPieces } from '../event-loop/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';
 import { asMirrorError, isRedisFault } from '../model/errors.ts';
 import type { RefusedFiles, RunningConfiguration } from '../model/state-schemas.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import {
   type ConfigurationChanges,

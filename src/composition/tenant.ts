@@ -9,7 +9,7 @@ import {
 import { createAppointmentCalls } from '../clinic/write/appointment-calls.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import type { ClinicSource } from '../domain/clinic-requests.ts';
-import { createClinicSource } from '../domain/clinic-source.ts';
+import { type ClinicSourceParts, createClinicSource } from '../domain/clinic-source.ts';
 import { reminderFollower } from '../features/reminders/plan.ts';
 import type { ObserveLag } from '../features/reminders/ports.ts';
 import { openTriggers } from '../features/triggers/open.ts';
@@ -215,6 +215,19 @@ function recordReaders({
   };
 }
 
+/** Opens the source of a tenant's cycles. Opens the clinic with the first reading. */
+function openSource(
+  parts: Omit<ClinicSourceParts, 'clinic'>,
+  { background }: Pick<TenantClinic, 'background'>,
+): OpenTenant['source'] {
+  return createClinicSource({
+    ...parts,
+    get clinic() {
+      return background();
+    },
+  });
+}
+
 /** Opens a tenant: connections, stores, clinic and targets. */
 export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, shared: Shared): ComposedTenant {
   const { configuration, clock, elapsedBetween, redis, queues } = shared;
@@ -247,9 +260,8 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
   const planning = { configuration: tenant, log, clock, ...recordReaders(clinic) };
   const targets = openTargets(tenant, cache.targets, parts);
   const followers = reminders === null ? [] : [reminderFollower({ ...stores, ...planning, reminders })];
-  const bounds = boundsOfWork(settings);
-  const { memory } = cache;
-  const reading = { configuration: tenant, targets, followers, memory, runs: stores.runs, log, clock };
+  const [bounds, memory] = [boundsOfWork(settings), cache.memory];
+  const reading = { configuration: tenant, targets, followers, memory, runs: stores.runs, log, clock, ...bounds };
   return {
     connections,
     credentials,
@@ -264,17 +276,8 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
       get clinic() {
         return clinic.background();
       },
-      source: createClinicSource({
-        ...reading,
-        get clinic() {
-          return clinic.background();
-        },
-        ...{ outages: shared.outages, pullEveryMs: bounds.pullEveryMs },
-      }),
-      targets,
-      ...stores,
-      ...bounds,
-      memory,
+      source: openSource({ ...reading, outages: shared.outages }, clinic),
+      ...{ targets, ...stores, ...bounds, memory, reminders, followers },
       leases: leasesUnder(configVersion, leases, () =>
         log.error(
           {},
@@ -282,8 +285,6 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
         ),
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
-      reminders,
-      followers,
       triggers: openTriggers({
         ...{ tenant, identityKey, redis, sealer, queues },
         http: httpOf.webhooks,

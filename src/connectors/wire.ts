@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { inPieces } from '../event-loop/in-pieces.ts';
 import { readLongJson } from '../http/answer.ts';
 import { parseInPieces } from '../model/json-pieces.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 
 /** Call to a vendor's API in the form for batches. */
 export interface WireCall {

@@ -9,13 +9,13 @@ import {
   type Person,
   patientAsPerson,
 } from '../domain/matching.ts';
-import { inPieces } from '../event-loop/in-pieces.ts';
 import type { OpenTarget, OpenTenant, TenantCycle } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { CrmItem } from '../model/items.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Patient } from '../model/records.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import type { CrmFile } from '../settings/crm-schema.ts';
 import { pagesOf } from './target-objects.ts';
 

@@ -218,7 +218,7 @@ export class ClinicReading implements Reading<ClinicTarget>, ReadClinic {
     });
   }
 
-  keep(projections: Projections<TargetInput>): void {
+  recordFound(projections: Projections<TargetInput>): void {
     for (const [contacts, patients] of (projections as ClinicProjections).gone())
       this.streams.patients?.gone.set(contacts, patients);
   }

@@ -41,7 +41,7 @@ export function createClinicSource(parts: ClinicSourceParts): Source<ClinicReadi
     distrust: () => memory.appointments.distrust(),
     invalidate: () => memory.appointments.invalidate(),
     isInvalidated: () => memory.appointments.isInvalidated,
-    doubt({ appointments }, gaps) {
+    learn({ appointments }, gaps) {
       // The next whole reading searches for missing records again, and an incomplete list is not reused from memory.
       if (appointments !== undefined && appointments.unconfirmed + appointments.unlisted > 0)
         memory.appointments.distrust();

@@ -12,7 +12,14 @@ const OF_MANY_ACCOUNTS: ReadonlySet<string> = new Set(['google-service-account',
 /** How the engine treats a target, by its kind. */
 export type TargetTraits = Pick<
   EngineTarget,
-  'sharesLimits' | 'dependsOn' | 'takesOver' | 'plansParts' | 'findsContainer' | 'invalidate' | 'refusedIn' | 'containerMissing'
+  | 'sharesLimits'
+  | 'dependsOn'
+  | 'takesOver'
+  | 'plansParts'
+  | 'findsContainer'
+  | 'invalidate'
+  | 'refusedIn'
+  | 'containerMissing'
 >;
 
 /** What a target is made of. */

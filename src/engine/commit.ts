@@ -39,11 +39,11 @@ export async function commitCycle<T extends EngineTarget, R extends Reading>(
   await recordIdle(engine, cycle, lease);
   await recordMisses(engine.targetStore, reading, confirmations);
   await (reading.reach === 'near' ? recordPart : recordFreshness)(engine, cycle, moving);
-  for (const follower of engine.followers) await tell(follower, cycle);
+  for (const follower of engine.followers) await inform(follower, cycle);
 }
 
 /** Passes on what a cycle learned, unless the reading seems to come from another source. */
-async function tell<R extends Reading>(
+async function inform<R extends Reading>(
   extension: Extension<ReturnType<R['learned']>>,
   { plans, reading, confirmations }: Cycle<EngineTarget, R>,
 ): Promise<void> {
@@ -65,7 +65,7 @@ async function recordProtection(
   if (uncertainty === null) return void (await protection.copyOut());
   log.error(
     uncertainty,
-    'list of forgotten patients is uncertain: patient data is not written or sent until an administrator decides',
+    'list of erased persons is uncertain: personal data is not written or sent until an administrator decides',
   );
 }
 
@@ -173,7 +173,7 @@ function isFirstWrite({ wanted, reason }: PlannedChange): boolean {
 function logStopped({ log }: Pick<Engine, 'log'>, { target, omitted }: TargetPlan): void {
   const stopped = Object.fromEntries(egressStopped(omitted));
   if (Object.keys(stopped).length === 0) return;
-  log.error({ target: target.id, stopped }, 'changes contain more patient data than the target allows: on hold');
+  log.error({ target: target.id, stopped }, 'changes contain more personal data than the target allows: on hold');
 }
 
 /** Updates the time of the part that was read despite pending changes; the other times remain. */

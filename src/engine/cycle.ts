@@ -1,10 +1,10 @@
-import { inPieces } from '../event-loop/in-pieces.ts';
 import { spanned } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { SkippedTarget } from '../model/plan-view.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import { type Loaded, loadCycle, loadPart, saysMore, withResting } from './load.ts';
 import { type Cycle, remember } from './memo.ts';
 import { canStand, partialTargets } from './parts.ts';
@@ -52,7 +52,7 @@ export async function planCycle<T extends EngineTarget, R extends Reading>(
     return loadCycle(engine, targets, { reading, lease, progress, unconfirmableCycles }, signal);
   });
   const cycle = await planWhole(engine, targets, { some: loaded, lease }, signal);
-  engine.source.doubt(cycle.confirmations, loaded.loadContext.gaps);
+  engine.source.learn(cycle.confirmations, loaded.loadContext.gaps);
   return cycle;
 }
 
@@ -119,7 +119,7 @@ async function planInput<T extends EngineTarget>(
   const projections = reading.projections(facts);
   const work = planTargets(facts, projections) as Pieces<PlannedTargets<T>>;
   const planned = await spanned(spans, 'cycle plan', {}, () => inPieces(work, signal));
-  reading.keep(projections);
+  reading.recordFound(projections);
   const isQuiet = planned.plans.every(({ passed }) => passed.length === 0);
   const plans = isQuiet ? planned.plans : await inPieces(withinStorage(planned.plans, await storage.read()), signal);
   for (const [target, { code, actor }] of planned.failed)

@@ -188,7 +188,7 @@ export interface Reading<Target extends PlannableTarget = PlannableTarget> {
   /** Returns a cycle's results for extensions. @param isSuspect whether absent records prove nothing */
   learned(confirmations: Confirmations, isSuspect: boolean): unknown;
   /** Stores what planning found out, for the next cycle. */
-  keep(projections: Projections): void;
+  recordFound(projections: Projections): void;
 }
 
 /** Request for a reading. */
@@ -224,7 +224,7 @@ export interface Source<R extends Reading = Reading> {
   /** Whether records in memory were discarded. */
   isInvalidated(): boolean;
   /** Receives the open questions of a whole reading, for the next one. */
-  doubt(confirmations: Confirmations, gaps: ReadonlyMap<string, readonly TargetGap[]>): void;
+  learn(confirmations: Confirmations, gaps: ReadonlyMap<string, readonly TargetGap[]>): void;
 }
 
 /** Where the objects are. A subset of a connector. */

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { inPieces } from '../event-loop/in-pieces.ts';
 import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isModestJson, MOST_VALUES, parseJson } from '../model/json.ts';
 import { parseInPieces } from '../model/json-pieces.ts';
 import type { Pieces } from '../model/pieces.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import type { HttpResponse } from './client.ts';
 
 /**

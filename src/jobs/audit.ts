@@ -8,12 +8,12 @@ import { readState } from '../engine/open.ts';
 import { auditRules } from '../engine/policy.ts';
 import type { Lease, StoredTarget } from '../engine/store.ts';
 import { laneLease } from '../engine/store.ts';
-import { inPieces } from '../event-loop/in-pieces.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import type { DriftCounts, DriftReport } from '../model/run-schemas.ts';
 import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import { removeAll } from './late-writes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 

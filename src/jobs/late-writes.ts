@@ -2,10 +2,10 @@ import { windowOf } from '../domain/mapping-sources.ts';
 import { linkOf, namesOf } from '../engine/adopt.ts';
 import { asOtherWrite } from '../engine/audit.ts';
 import type { Lease } from '../engine/store.ts';
-import { inPieces } from '../event-loop/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, RemoteItem } from '../model/operations.ts';
 import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../model/time.ts';
+import { inPieces } from '../pieces/in-pieces.ts';
 import type { OutboxEntry } from '../state/formats.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 

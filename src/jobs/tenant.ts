@@ -60,7 +60,7 @@ export interface TenantNotifications {
  * All dependencies of the work on one tenant, built by `composition/tenant.ts`. A function declares the members that it uses. A feature
  * adds its part by declaration merging.
  */
-export interface OpenTenant extends Engine<OpenTarget, ClinicReading> {
+export interface OpenTenant extends TenantEngine {
   configuration: TenantConfiguration;
   clinic: ClinicSource;
   feeds: TenantFeeds;
@@ -93,6 +93,9 @@ export interface OpenTenant extends Engine<OpenTarget, ClinicReading> {
   slice: { operations: number; durationMs: number };
   outages: Outages;
 }
+
+/** A tenant, as the engine sees it. */
+export type TenantEngine = Engine<OpenTarget, ClinicReading>;
 
 /** A cycle of a tenant. */
 export type TenantCycle = Cycle<OpenTarget, ClinicReading>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Lease } from '../engine/store.ts';
-import { laneLease, SUPERSEDED } from '../engine/store.ts';
+import { laneLease } from '../engine/store.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { slices } from '../model/pieces.ts';
@@ -174,7 +174,7 @@ export function leasesUnder(configVersion: ConfigVersion, leases: Leases, onSupe
 function superseded(): MirrorError {
   return new MirrorError(message('newer-configuration'), {
     actor: 'settings',
-    code: SUPERSEDED,
+    code: 'configuration-superseded',
     retry: 'later',
     remedy: message('newer-configuration.remedy'),
   });

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { IDENTITY_KEY_CHANGED } from '../engine/store.ts';
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError, STATE_WENT_BACK } from '../model/errors.ts';
@@ -318,7 +317,7 @@ function notDurable(): MirrorError {
 export function identityKeyChanged(): MirrorError {
   return new MirrorError(message('identity-key-changed'), {
     actor: 'settings',
-    code: IDENTITY_KEY_CHANGED,
+    code: 'identity-key-changed',
     retry: 'never',
     remedy: message('identity-key-changed.remedy'),
   });

@@ -46,6 +46,7 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
     model: 'quick',
     oauth: 'quick',
     operations: 'quick',
+    pieces: 'quick',
     sandbox: 'quick',
     settings: 'quick',
     setup: 'quick',

@@ -1,12 +1,12 @@
 import { isShownByRows } from '../../described-api/answers.ts';
 import { isJsonObject } from '../../described-api/paths.ts';
-import { inPieces } from '../../event-loop/in-pieces.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { MOST_VALUES } from '../../model/json.ts';
 import type { Appointment, InvalidRow } from '../../model/records.ts';
 import { countEach, type PartialReason, type Snapshot } from '../../model/snapshots.ts';
+import { inPieces } from '../../pieces/in-pieces.ts';
 import { addressOf, addressOfLink, type ClinicCall, type ClinicContext, send } from '../http/call.ts';
 import { clinicError } from '../http/errors.ts';
 import {

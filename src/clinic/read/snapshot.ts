@@ -1,5 +1,4 @@
 import { headersOf } from '../../described-api/answers.ts';
-import { inPieces } from '../../event-loop/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';
@@ -13,6 +12,7 @@ import {
   SECOND_MS,
   type TimeWindow,
 } from '../../model/time.ts';
+import { inPieces } from '../../pieces/in-pieces.ts';
 import type { ClinicContext } from '../http/call.ts';
 import type { Mapped, RowMapper } from '../http/rows.ts';
 import { parameterWith } from '../schema/paging.ts';

@@ -1,10 +1,10 @@
 import { getDomain } from 'tldts';
-import { pause } from '../../event-loop/in-pieces.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { answerTooLarge } from '../../http/transport.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { storableTag } from '../../model/stored-limits.ts';
+import { pause } from '../../pieces/in-pieces.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { errors } from './errors.ts';
 import {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
-import { inPieces } from '../../event-loop/in-pieces.ts';
 import { isHtml, joinedBody } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { retryAfterMs, serverNow } from '../../http/retry.ts';
@@ -9,6 +8,7 @@ import { afterSpace, MOST_VALUES, OPENING } from '../../model/json.ts';
 import { parseInPieces } from '../../model/json-pieces.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
+import { inPieces } from '../../pieces/in-pieces.ts';
 import type { Authorizer, SubscriptionRequest } from '../connector.ts';
 import { type BatchAnswer, createBatchSender, isRefusedWhole, type SendCalls } from '../flow.ts';
 import { bodyOf, jsonOf, type WireCall, type WireResponse } from '../wire.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
-import { inPieces } from '../../event-loop/in-pieces.ts';
 import { message, type Text, withRemedy } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import type { Page } from '../../model/schemas.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
+import { inPieces } from '../../pieces/in-pieces.ts';
 import { type ApprovalSettings, approvalsWith, hasApprovals, loosensApprovals } from '../../settings/access-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn, faultsAsSeen } from '../../settings/faults.ts';

@@ -6,7 +6,7 @@ import { planCycle } from '../../engine/cycle.ts';
 import { openContainer } from '../../engine/lane.ts';
 import type { Lease } from '../../engine/store.ts';
 import { laneLease } from '../../engine/store.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTenant, TenantEngine } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
@@ -34,7 +34,7 @@ const AT_ONCE = 100;
 
 /** Parameters of the work on a file, while planner and lane are locked. */
 interface Work extends MatchableTarget {
-  tenant: OpenTenant;
+  tenant: TenantEngine & Pick<OpenTenant, 'links' | 'outbox'>;
   pairs: readonly ApprovedPair[];
   plan: Lease;
   lane: Lease;

@@ -5,7 +5,6 @@ import type { ClinicReading } from '../../domain/clinic-reading.ts';
 import { patientSource } from '../../domain/mapping-sources.ts';
 import type { Trait } from '../../domain/matching.ts';
 import { planCycle } from '../../engine/cycle.ts';
-import { inPieces } from '../../event-loop/in-pieces.ts';
 import { remoteIdOf } from '../../jobs/audit.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
@@ -15,6 +14,7 @@ import type { Link } from '../../model/operations.ts';
 import { eachInPieces } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
+import { inPieces } from '../../pieces/in-pieces.ts';
 import type { Duplicate, DuplicatesView } from './schemas.ts';
 
 /** A duplicate without page URLs. */

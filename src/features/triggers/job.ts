@@ -27,10 +27,7 @@ export async function runTriggers(
   try {
     const uncertainty = await tenant.protection.uncertainty();
     if (uncertainty !== null) {
-      tenant.log.warn(
-        uncertainty,
-        'list of forgotten patients is uncertain: no messages until an administrator decides',
-      );
+      tenant.log.warn(uncertainty, 'list of erased persons is uncertain: no messages until an administrator decides');
       return true;
     }
     const isForgotten = await tenant.tombstones.load();

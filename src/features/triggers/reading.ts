@@ -1,12 +1,12 @@
 import { roomForEntries, TENANT_TOO_LARGE } from '../../engine/storage-limit.ts';
 import type { Lease } from '../../engine/store.ts';
-import { inPieces } from '../../event-loop/in-pieces.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import type { TriggerReading } from '../../model/triggers.ts';
+import { inPieces } from '../../pieces/in-pieces.ts';
 import type { Subject } from './events.ts';
 import type { EventList } from './lists.ts';
 import type { OpenTriggers } from './ports.ts';

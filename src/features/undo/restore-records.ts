@@ -7,7 +7,7 @@ import { readClinic } from '../../domain/read-clinic.ts';
 import { readAllStreams } from '../../domain/streams.ts';
 import type { Confirmation } from '../../engine/absence.ts';
 import { confirmAll } from '../../engine/confirm.ts';
-import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget, OpenTenant, TenantEngine } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
@@ -46,9 +46,12 @@ export async function entriesOfRun(
   return [...entries.values()];
 }
 
+/** Members of a tenant that the questions use, in addition to the engine's. */
+type LookAtRun = Pick<OpenTenant, 'clinic' | 'configuration' | 'followers' | 'memory' | 'outages' | 'runs'>;
+
 /** Queries the clinic about every change of a run. Writes nothing. */
 export async function lookAtRun(
-  tenant: OpenTenant,
+  tenant: TenantEngine & LookAtRun,
   entries: readonly JournalEntry[],
   progress: Progress,
   signal: AbortSignal,

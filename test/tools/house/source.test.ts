@@ -38,7 +38,7 @@ test('follows the imports that remain without types', () => {
   ];
   const closure = closureOf('src/domain/area.ts', files).map(({ path }) => path.replace(/.*\//, ''));
   expect(closure).toEqual(['area.ts', 'one.ts', 'three.ts', 'four.ts']);
-  expect(moduleRows(files)).toMatchObject([{ module: 'sync', files: 6 }]);
+  expect(moduleRows(files)).toMatchObject([{ module: 'domain', files: 6 }]);
 });
 
 test('names the file that cannot be parsed', () => {

@@ -6,10 +6,10 @@ import { adopt, namesOf } from '../../src/engine/adopt.ts';
 import { audit } from '../../src/engine/audit.ts';
 import { diff } from '../../src/engine/diff.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import { inPieces, pause } from '../../src/event-loop/in-pieces.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { eachInPieces, type Pieces } from '../../src/model/pieces.ts';
 import { DAY_MS } from '../../src/model/time.ts';
+import { inPieces, pause } from '../../src/pieces/in-pieces.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../domain/arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);
