@@ -7,7 +7,7 @@ import { type Composition, compose } from '../../src/composition/compose.ts';
 import { connectors as registry } from '../../src/connectors/registry.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { pullAfresh } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import type { PrivateDavServer } from '../../tools/dav-server.ts';
 import { startRadicale } from '../../tools/radicale.ts';
 import type { ServerCommand } from '../../tools/server-command.ts';

@@ -1,8 +1,8 @@
+import { checkTarget } from '../engine/check-target.ts';
+import { pushTarget } from '../engine/push.ts';
 import { remind } from '../features/reminders/job.ts';
 import { runTriggers } from '../features/triggers/job.ts';
-import { checkTarget } from '../jobs/check-target.ts';
 import { areCrmsElsewhere, areStreamsDue, pullTenant, readStreamsInTurn } from '../jobs/pull.ts';
-import { pushTarget } from '../jobs/push.ts';
 import { refreshTokens } from '../jobs/refresh-tokens.ts';
 import { maintainSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';

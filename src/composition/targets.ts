@@ -53,6 +53,7 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner, zone: parts.zone } : { crm: { stream, properties } };
   const { supports, keysOf, erasesOf } = module;
+  const mayLoseNames = supports.mayLoseNames === true;
   const connectionKind = requireEntry(parts.connections, target.connection).kind;
   const { fingerprints } = cached;
   const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
@@ -71,7 +72,7 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
       return connector();
     },
     fingerprints,
-    ...traitsOf({ configuration: target, crm, identity, fingerprints, connectionKind }),
+    ...traitsOf({ stream, configuration: target, crm, identity, fingerprints, connectionKind, mayLoseNames }),
     get preparedContainer() {
       return cached.preparedContainer;
     },

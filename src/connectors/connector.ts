@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { KeyPromise, RemoteChanges, TargetSupports } from '../engine/ports.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { MirrorError } from '../model/errors.ts';
@@ -9,26 +10,11 @@ import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 import type { Owner } from './owner.ts';
 import type { SharedState } from './shared-state.ts';
 
-/**
- * How a vendor keeps one object per key. `enforced`: the vendor refuses a second object. `lookedUp`: clinic-mirror searches before it
- * creates an object. The search may miss writes that are younger than `lagMs` or still in transit.
- */
-export type KeyPromise = 'enforced' | { lookedUp: { lagMs: number } };
-
 /** Capabilities of a connector, as data. Callers and the contract suite stay within these capabilities. */
-export interface ConnectorSupports {
+export interface ConnectorSupports extends TargetSupports {
   operations: readonly Operation['kind'][];
-  /** Largest number of operations that a caller may pass to one `apply`, which sends them in one request. */
-  batchSize: number;
-  /** Concurrent `apply` calls allowed for one target. */
-  concurrency: number;
   /** Whether a deleted key can be used again (otherwise the connector returns `key-burnt`). */
   revivesKeys: boolean;
-  keys: KeyPromise;
-  /** The servers of this vendor differ, and one may keep neither name nor marks: the first write is read back before the second. */
-  mayLoseNames?: true;
-  /** Whether an audit removes further objects with the marks of a record. A CRM's users merge such objects instead. */
-  duplicatesAreOurs: boolean;
   /** The vendor's limits for texts of an event, in UTF-16 code units. Longer texts are shortened with an ellipsis. */
   longest?: Partial<Record<'title' | 'description' | 'location', number>>;
   /** Presets that the vendor supports; `noAlert`: a reminder of `none`. Absent for a CRM. */
@@ -87,20 +73,6 @@ export interface ConnectorContext<TargetSettings> {
   shared: SharedState;
   log: Logger;
   clock: Clock;
-}
-
-/** Changes in a container, or its whole content. */
-export interface RemoteChanges<Wanted extends Item = CalendarItem> {
-  /**
-   * `whole`: `items` contains all own objects that overlap the window. `since`: objects that are not listed are unchanged since the cursor.
-   */
-  scope: 'whole' | 'since';
-  /** Current state of own objects, each listed once. */
-  items: RemoteItem<Wanted>[];
-  /** With `since`: remote ids of deleted objects, possibly including foreign and unknown ids. */
-  removed: string[];
-  /** Opaque cursor for the next request, without patient data. Null if the vendor has no feed, so that each fetch is complete. */
-  cursor: string | null;
 }
 
 /** Object with a unique value that an own object should have. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { RemoteChanges } from '../engine/ports.ts';
 import { asMirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
+import type { CalendarItem, Item } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
 import type { RemoteItem } from '../model/operations.ts';
 import { STORED_LIMITS } from '../model/stored-limits.ts';
-import type { RemoteChanges } from './connector.ts';
 import { mayBeOfOneObject } from './find-apart.ts';
 
 const envelopeSchema = z.object({ container: z.string(), position: z.unknown() });
@@ -77,7 +77,7 @@ export async function readFeed<Position>(
   container: string,
   position: Position | null,
   { mostIds, follow, readEach, readAll }: Feed<Position>,
-): Promise<RemoteChanges> {
+): Promise<RemoteChanges<CalendarItem>> {
   const cursorOf = (next: Position | null) => (next === null ? null : toCursor(container, next));
   const round = position === null ? null : await follow(position);
   const items = round === null || round.ids.length > mostIds ? null : await eachOf(round.ids, readEach);

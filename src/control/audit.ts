@@ -1,5 +1,5 @@
+import { auditTarget } from '../engine/audit-target.ts';
 import { auditRules } from '../engine/policy.ts';
-import { auditTarget } from '../jobs/audit.ts';
 import type { Progress } from '../model/tasks.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits } from './resume.ts';

@@ -1,4 +1,4 @@
-import { firstWriteMissing } from '../jobs/read-back.ts';
+import { firstWriteMissing } from '../domain/target-traits.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { forTenant, message, render, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
@@ -97,7 +97,7 @@ export async function targetFinding(
     if (target.crm === null) named = await target.connector.prepare(container, { creates: false }, signal);
     if (container === null || (named !== null && named !== container)) return;
     await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
-    if (readBack?.marks === null) throw firstWriteMissing(id, target);
+    if (readBack?.marks === null) throw firstWriteMissing(id, target.crm === null);
   };
   const well = message(container === null ? 'doctor.answers-first' : 'doctor.answers');
   const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: location }, ask, well);

@@ -1,6 +1,6 @@
 import type { TargetPlan } from '../domain/plan-targets.ts';
+import { remoteIdOf } from '../engine/audit-target.ts';
 import { planCycle } from '../engine/cycle.ts';
-import { remoteIdOf } from '../jobs/audit.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';

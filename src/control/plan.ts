@@ -5,7 +5,7 @@ import { fieldTeller, hasPlainTitles } from '../domain/field-changes.ts';
 import type { TargetPlan } from '../domain/plan-targets.ts';
 import { planCycle } from '../engine/cycle.ts';
 import { policyViewOf } from '../engine/policy.ts';
-import type { StopSignals } from '../jobs/push.ts';
+import type { StopSignals } from '../engine/push.ts';
 import type { OpenTenant, TenantCycle } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';

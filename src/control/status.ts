@@ -1,8 +1,8 @@
 import { approvedUnplanned, countDrift } from '../engine/drift.ts';
+import { countErasures } from '../engine/outbox-operations.ts';
 import { auditRules } from '../engine/policy.ts';
 import { unacceptedDrift } from '../engine/restorations.ts';
 import type { StoredTarget, TargetFailure } from '../engine/store.ts';
-import { countErasures } from '../jobs/outbox-operations.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';
 import type { Hold } from '../model/plan.ts';

@@ -1,6 +1,6 @@
+import { pushTarget, type StopSignals, type TargetWriter } from '../engine/push.ts';
 import type { RefusalOf } from '../jobs/pull.ts';
 import { pullAfresh } from '../jobs/pull.ts';
-import { pushTarget, type StopSignals, type TargetWriter } from '../jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';

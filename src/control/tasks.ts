@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { StopSignals } from '../jobs/push.ts';
+import type { StopSignals } from '../engine/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';

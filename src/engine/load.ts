@@ -260,7 +260,7 @@ async function othersOf<T extends EngineTarget>(
   const planned = new Set(opened.map(({ target }) => target.id));
   const others = new Map<string, OtherTarget<T>>();
   for (const { target } of opened) {
-    const other = engine.targets.get(target.dependsOn ?? '');
+    const other = engine.targets.get(target.dependsOn?.target ?? '');
     if (other === undefined || planned.has(other.id) || others.has(other.id)) continue;
     const state = await readState(engine, other.id);
     others.set(other.id, { target: other, state, pinned: await engine.journal.pinned(other.id, engine.clock()) });

@@ -1,7 +1,7 @@
 import type { Logger, Spans } from '../log/logger.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { Item, RefusedThere } from '../model/items.ts';
-import type { ItemKey, Link, RemoteItem } from '../model/operations.ts';
+import type { ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { Hold, RecentObject } from '../model/plan.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
@@ -227,6 +227,39 @@ export interface Source<R extends Reading = Reading> {
   learn(confirmations: Confirmations, gaps: ReadonlyMap<string, readonly TargetGap[]>): void;
 }
 
+/**
+ * How a vendor keeps one object per key. `enforced`: the vendor refuses a second object. `lookedUp`: clinic-mirror searches before it
+ * creates an object. The search may miss writes that are younger than `lagMs` or still in transit.
+ */
+export type KeyPromise = 'enforced' | { lookedUp: { lagMs: number } };
+
+/** What a target can do, as far as the engine uses it. */
+export interface TargetSupports {
+  /** Largest number of operations that a caller may pass to one `apply`. */
+  batchSize: number;
+  /** Concurrent `apply` calls allowed for one target. */
+  concurrency: number;
+  keys: KeyPromise;
+  /** The servers of this vendor differ, and one may keep neither name nor marks: the first write is read back before the second. */
+  mayLoseNames?: true;
+  /** Whether an audit removes further objects with the marks of a record. */
+  duplicatesAreOurs: boolean;
+}
+
+/** Changes in a container, or its whole content. */
+export interface RemoteChanges<Wanted extends Item = Item> {
+  /**
+   * `whole`: `items` contains all own objects that overlap the window. `since`: objects that are not listed are unchanged since the cursor.
+   */
+  scope: 'whole' | 'since';
+  /** Current state of own objects, each listed once. */
+  items: RemoteItem<Wanted>[];
+  /** With `since`: remote ids of deleted objects, possibly including foreign and unknown ids. */
+  removed: string[];
+  /** Opaque cursor for the next request. Null if the vendor has no feed, so that each fetch is complete. */
+  cursor: string | null;
+}
+
 /** Where the objects are. A subset of a connector. */
 export interface Target<Wanted extends Item = Item> {
   /**
@@ -236,6 +269,17 @@ export interface Target<Wanted extends Item = Item> {
    * @returns the container's id, which the caller stores; null only without `creates`, if the container does not exist
    */
   prepare(storedId: string | null, choice: { creates: boolean }, signal: AbortSignal): Promise<string | null>;
+  /**
+   * Carries out at most `supports.batchSize` operations on distinct records.
+   * @returns one outcome per operation, in any order; throws only if no operation has an outcome
+   */
+  apply(container: string, operations: readonly Operation<Wanted>[], signal: AbortSignal): Promise<Outcome<Wanted>[]>;
+  /** Fetches the changes since a cursor, or all objects without a cursor. */
+  changes(
+    container: string,
+    query: { cursor: string | null; window: TimeWindow },
+    signal: AbortSignal,
+  ): Promise<RemoteChanges<Wanted>>;
   /** Fetches own objects in the container, in pages. */
   read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem<Wanted>[]>;
   /** Fetches the existing objects among the keys. @param remoteIds stored remote ids by key, null for a derived one */
@@ -267,31 +311,69 @@ export interface IdleTarget {
   omitted: Readonly<Record<string, number>>;
 }
 
+/** Objects on which the objects of a target depend. */
+export interface Dependency {
+  /** Id of the other target. */
+  target: string;
+  /** Code of a write that fails because the other object is missing. */
+  missing: string;
+  /** Key of the other object; empty for none. */
+  keyOf(item: Item): ItemKey;
+}
+
 /** One configured target, opened. */
-export interface EngineTarget extends PlannableTarget {
-  configuration: TargetRules & { paused: boolean; connection: string };
+export interface EngineTarget extends PlannableTarget, TargetTraits {
+  configuration: TargetRules & { paused: boolean; connection: string; connector: string };
   connector: Target;
+  supports: TargetSupports;
+  /** The container that this process verified; null before the first check and after a failure. */
+  preparedContainer: string | null;
+  /** Input of the last plan without changes, in this process. */
+  idleTarget: IdleTarget | null;
+}
+
+/** How a target of this kind is treated: all that the engine knows of its objects' contents. */
+export interface TargetTraits {
   /** Whether a limit of the vendor concerns all targets of the connection. */
   sharesLimits: boolean;
-  /** Target whose objects this target's objects belong to; null for none. */
-  dependsOn: string | null;
+  /** Null if the objects stand alone. */
+  dependsOn: Dependency | null;
+  /** Whether objects of other targets may depend on these. */
+  hasDependents: boolean;
   /** Whether objects of removed records are looked up for what users had added. */
   takesOver: boolean;
   /** Whether plans over a part of a reading are possible. */
   plansParts: boolean;
   /** Whether `prepare` without `creates` writes nothing. */
   findsContainer: boolean;
-  /** The container that this process verified; null before the first check and after a failure. */
-  preparedContainer: string | null;
-  /** Input of the last plan without changes, in this process. */
-  idleTarget: IdleTarget | null;
+  /** Whether the first write must be read back, since `prepare` proves nothing about names. */
+  readsBack: boolean;
+  /** Whether further objects with the marks of a record are listed for an operator. */
+  listsCopies: boolean;
+  /** Code of a container that no longer exists. */
+  containerGone: string;
+  windowAt(now: Instant): TimeWindow;
   /** Forgets what is cached about discarded records. */
   invalidate(): void;
+  /** Returns a waiting item without parts that must not be written any more. @param fingerprint of the item */
+  writable(item: Item, link: Link | null, fingerprint: string): Item;
+  /** Returns additional facts for an update of an object. */
+  updateFacts(item: Item, link: Link): UpdateFacts;
+  /** Returns the stored item, completed with expected parts that the target's answer omits. */
+  completed(stored: Item, wanted: Item | null): Item;
   /** Returns what the objects refuse in the target itself. @param before earlier result, kept for objects not shown */
   refusedIn(objects: readonly RemoteItem<Item>[], written: Written, before: RefusedThere): Pieces<RefusedThere>;
   /** Error of a container that is gone although links name its objects. */
   containerMissing(): MirrorError;
+  /** Error of a target that does not show its first write. */
+  firstWriteMissing(tenant: string): MirrorError;
 }
+
+/** Facts about an object that only its connector understands. */
+export type UpdateFacts = Omit<
+  Extract<Operation<Item>, { kind: 'update' }>,
+  'kind' | 'recordId' | 'key' | 'sealedRecordId' | 'item' | 'revision' | 'versionTag' | 'remoteId' | 'additions'
+>;
 
 /** A user of the source's records in each cycle, in addition to targets. */
 export interface Extension<Learned = never> {
@@ -321,6 +403,8 @@ export interface HostOutages {
   hasAnswered(host: string): boolean;
   /** Restarts work that waits for a host. */
   end(host: string): Promise<void>;
+  /** Returns the host that failed last in the current work, or null. */
+  failed(): string | null;
 }
 
 /** One tenant, as the engine sees it: its source, targets, store and bounds. */
@@ -343,4 +427,6 @@ export interface Engine<T extends EngineTarget = EngineTarget, R extends Reading
   missedForMs: number;
   /** Maximum age of a plan for writes: later, pending changes may be outdated. */
   planLifeMs: number;
+  /** Limits of one time slice of a target's lane. */
+  slice: { operations: number; durationMs: number };
 }

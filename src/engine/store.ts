@@ -1,6 +1,6 @@
 import type { StoredError } from '../model/errors.ts';
-import type { RefusedThere } from '../model/items.ts';
-import type { Link } from '../model/operations.ts';
+import type { Item, RefusedThere } from '../model/items.ts';
+import type { ItemKey, Link } from '../model/operations.ts';
 import type { Hold, HoldKind, PendingChange, PlannedChange, RecentObject } from '../model/plan.ts';
 import type { DriftReport, TargetGap } from '../model/run-schemas.ts';
 import type { ReadBack, StorageUse, Uncertainty } from '../model/state-schemas.ts';
@@ -51,6 +51,13 @@ export interface LeaseTable {
 export interface LinkTable {
   /** Returns all links of a target by record id. Returns an identical map until a change. */
   read(target: string): Promise<ReadonlyMap<string, Link>>;
+  /** Returns the existing links of the given records. */
+  readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
+  /**
+   * Returns records that were written while a change feed was followed and have not appeared in a fetch since, with the time of the write.
+   */
+  unseen(target: string): Promise<Map<string, Instant>>;
+  recordSeen(target: string, recordIds: Iterable<string>): Promise<void>;
   count(target: string): Promise<number>;
   /** Returns links with drift, whose objects users changed. */
   drifted(target: string): Promise<Link[]>;
@@ -68,6 +75,54 @@ export interface LinkTable {
   isCrowded(target: string, expected: number): Promise<boolean>;
   /** Lays out a crowded table for the expected number of links; both writers must be excluded meanwhile. */
   fit(target: string, expected: number, lease: Lease): Promise<void>;
+}
+
+/** Outbox change with the decrypted wanted item, as used by the lane. */
+export interface OutboxEntry extends PendingChange {
+  revision: number;
+  item: Item | null;
+  /** Last sending of this or the replaced change; null if never. */
+  sentAt: Instant | null;
+  /** Epoch of the next key; above the link's epoch if the target burnt the last key. */
+  idAttempt: number;
+  /** Run with the decision, or null. */
+  run: string | null;
+  /** As of the planned change. */
+  replaces?: string;
+}
+
+/** Result of one change in the lane. */
+export type OutboxSettlement =
+  /**
+   * Done, with the current link (null if the object is deleted). The change is removed from the outbox unless a newer change arrived.
+   * `effect`, for an update or deletion of an existing object, is recorded in the journal of the run.
+   */
+  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: 'updated' | 'deleted' }
+  /**
+   * Retried at `dueAt`, or `parked` if only a change or an operator helps. `about`: subjects of the error. `isAsked`: the vendor requested
+   * the time.
+   */
+  | {
+      entry: OutboxEntry;
+      kind: 'retry';
+      error: string;
+      about?: string;
+      dueAt: Instant;
+      parked: boolean;
+      isAsked?: boolean;
+    }
+  /** The key is burnt: retried immediately with the next epoch. */
+  | { entry: OutboxEntry; kind: 'next-epoch' }
+  /**
+   * The object has a later revision, `found`, so the change is dropped. The link records the found state, and revisions continue above. The
+   * next plan decides again.
+   */
+  | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
+
+/** Time of a write, and the lease that fences the write. */
+export interface OutboxWrite {
+  now: Instant;
+  lease: Lease;
 }
 
 /** Planned and unacknowledged changes. A newer change replaces an older change of the record. */
@@ -93,6 +148,29 @@ export interface ChangeTable {
    * @returns the number of changes
    */
   hurry(target: string, now: Instant, codes?: ReadonlySet<string>): Promise<number>;
+  /** Returns at most `limit` due changes, oldest first. */
+  due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
+  /** Records before the call that the changes are being sent. Fenced by the lane's lease. */
+  markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void>;
+  /** Reverts `markSent` for changes without any write. Fenced by the lane's lease. */
+  markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void>;
+  /** Postpones changes without counting a failure. Fenced by the lane's lease. */
+  postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
+  /**
+   * Applies results to links and outbox in one atomic step. Fenced by the lane's lease.
+   * @param by.recordTakenOut whether to remember removed objects until they are created again
+   */
+  complete(
+    target: string,
+    settlements: readonly OutboxSettlement[],
+    by: OutboxWrite & { recordTakenOut?: boolean },
+  ): Promise<void>;
+  /** Returns the given records whose objects were removed and not created again. */
+  takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
+  /** Returns the waiting change of a record, or null. */
+  pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
+  /** Returns when the next change is due, or null. */
+  nextDueAt(target: string): Promise<Instant | null>;
   /** Makes changes due now that a fast clock planned or sent at a future time. @param toleranceMs allowed difference */
   takeBack(target: string, now: Instant, toleranceMs: number): Promise<void>;
 }
@@ -213,6 +291,10 @@ export interface TargetTable {
   recordGone(target: string, counts: GoneCounts, now: Instant): Promise<void>;
   /** Counts departures in the last hour and in the last seven days; either period may be up to an hour longer. */
   gone(target: string, now: Instant): Promise<GuardInput['gone']>;
+  /** Records that the target differs from the plan: the plan, and plans that started earlier, no longer prove freshness. */
+  recordOvertaken(target: string): Promise<void>;
+  /** Counts one more restoration today for each object. */
+  countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** Returns today's restorations of each object. */
   restorations(target: string, now: Instant): Promise<ReadonlyMap<string, number>>;
   /** Returns records of a stream that were missing in an individual fetch, with the start of the reading that missed them first. */
@@ -245,8 +327,35 @@ export interface PinTable {
 
 /** Objects that were created or removed recently, with what users had added to them. */
 export interface RecentObjects {
+  /** Returns the objects of a target by record. */
   read(target: string, now: Instant): Promise<ReadonlyMap<string, RecentObject>>;
+  /** Returns what users had added to a record's removed object; null for nothing. */
+  additionsOf(target: string, recordId: string): Promise<string | null>;
+  /** Records planned creations. A removed object of the same record stays recorded. */
   recordCreated(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
+  /** Records a removed object before its removal is acknowledged. */
+  recordRemoved(
+    target: string,
+    recordId: string,
+    removed: NonNullable<RecentObject['removed']>,
+    now: Instant,
+  ): Promise<void>;
+  /** Removes a record's removed object: another one took over what users had added. */
+  remove(target: string, recordId: string): Promise<void>;
+}
+
+/**
+ * Keys of unanswered writes, by target: a write may arrive late, even after the object was deleted. Each key is checked again at its time.
+ * Keys are keyed hashes and reveal no record.
+ */
+export interface UnansweredKeys {
+  /** Records keys for a check; the latest time of a key applies. */
+  record(target: string, times: ReadonlyMap<ItemKey, Instant>): Promise<void>;
+  /** Returns at most `limit` due keys. */
+  due(target: string, now: Instant, limit: number): Promise<ItemKey[]>;
+  done(target: string, keys: readonly ItemKey[]): Promise<void>;
+  /** Time of the next due key, or null. */
+  nextAt(target: string): Promise<Instant | null>;
 }
 
 /** Completeness of the list of erased persons. After a loss, no personal data is written until an operator decides. */
@@ -257,6 +366,8 @@ export interface Safeguard {
    * @returns null if the list is complete, as in a new state
    */
   uncertainty(options?: { lookOnly?: boolean; whole?: boolean }): Promise<Uncertainty | null>;
+  /** Records a write to a target before the write is sent, so that a loss of the record is detected. */
+  recordWriting(): Promise<void>;
   /** Last time when the state had lost decisions or writes; null if never. */
   wentBackAt(): Promise<Instant | null>;
   /** Copies the list. Call only without uncertainty. */
@@ -287,6 +398,9 @@ export interface Store {
   journal: PinTable;
   leases: LeaseTable;
   recentObjects: RecentObjects;
+  unanswered: UnansweredKeys;
+  /** Reports of cycles, newest first. */
+  runs: { list(limit: number): Promise<readonly { startedAt: Instant }[]> };
   protection: Safeguard;
   tombstones: { load(): Promise<ErasedPersons> };
   /** Memory of the tenant. */

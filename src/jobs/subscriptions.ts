@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Subscription, Subscriptions } from '../connectors/connector.ts';
 import { IMPOSSIBLE_WAIT_MS } from '../engine/lane.ts';
+import type { StopSignals } from '../engine/push.ts';
 import { targetBackoffMs } from '../engine/retry.ts';
 import type { Lease } from '../engine/store.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -12,7 +13,6 @@ import {
   subscriptionSecretHash,
   type TargetSubscriptions,
 } from '../state/subscriptions.ts';
-import type { StopSignals } from './push.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Path of the receiver after the public URL; connector and subscription id follow. */

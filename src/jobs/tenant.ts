@@ -16,10 +16,9 @@ import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Leases } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
-import type { UnansweredStore } from '../state/outages.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Protection } from '../state/protection.ts';
-import type { RecentObjects } from '../state/recent-objects.ts';
+import type { RecentObjectStore } from '../state/recent-objects.ts';
 import type { RunStore } from '../state/runs.ts';
 import type { StoredDocuments } from '../state/stored-documents.ts';
 import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
@@ -33,12 +32,6 @@ export interface OpenTarget extends Omit<EngineTarget, 'stream' | 'connector' | 
   configuration: TargetConfiguration;
   supports: ConnectorSupports;
   connector: Connector<Item>;
-}
-
-/** A target with the container of its objects. */
-export interface PreparedTarget {
-  target: OpenTarget;
-  container: string;
 }
 
 /** Notification settings of a tenant's targets. */
@@ -66,11 +59,10 @@ export interface OpenTenant extends TenantEngine {
   feeds: TenantFeeds;
   links: LinkStore;
   outbox: Outbox;
-  unanswered: UnansweredStore;
   storage: TenantStorage;
   targetStore: TargetStore;
   holds: HoldStore;
-  recentObjects: RecentObjects;
+  recentObjects: RecentObjectStore;
   runs: RunStore;
   journal: Journal;
   leases: Leases;
@@ -89,8 +81,6 @@ export interface OpenTenant extends TenantEngine {
   configVersion: ConfigVersion;
   /** Interval of cycles. */
   pullEveryMs: number;
-  /** Limits of one time slice of a target's lane. */
-  slice: { operations: number; durationMs: number };
   outages: Outages;
 }
 

@@ -63,6 +63,18 @@ export const drift = z.object({
 });
 /** Manual changes of own objects at the last audit. */
 export type DriftReport = z.infer<typeof drift>;
+
+/** Returns the report of a target whose container was replaced. */
+export function replacedReport(checkedAt: number): DriftReport {
+  const nothing = { checked: 0, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0, churningFields: [] };
+  return { ...nothing, checkedAt, calendarReplaced: true };
+}
+
+/** Returns whether the container was replaced, so that no comparison took place. */
+export function isReplaced({ calendarReplaced }: DriftReport): boolean {
+  return calendarReplaced === true;
+}
+
 /** Currently known manual edits. */
 export type DriftCounts = Pick<DriftReport, 'edited' | 'removed' | 'fields' | 'churning' | 'churningFields'>;
 

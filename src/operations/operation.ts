@@ -7,7 +7,7 @@ import type { LoginServices } from '../control/logins.ts';
 import { type ActAbout, type Acting, recordAct } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
 import type { Document } from '../documents/document.ts';
-import type { StopSignals } from '../jobs/push.ts';
+import type { StopSignals } from '../engine/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Language } from '../messages/message.ts';
 import { render, textOfIssue } from '../messages/message.ts';

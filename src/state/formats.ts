@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { OutboxEntry, OutboxSettlement } from '../engine/store.ts';
 import type { Cached } from '../model/cache.ts';
 import { derivedKey } from '../model/hashes.ts';
 import type { Item } from '../model/items.ts';
@@ -7,7 +8,6 @@ import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { storable, storableTag } from '../model/stored-limits.ts';
 import { type Instant, MINUTE_MS, SECOND_MS, type TimeSpan } from '../model/time.ts';
 import { codeIn, damagedError, readStored } from './damaged.ts';
-import type { JournalEffect } from './journal.ts';
 import type { Sealer } from './sealing.ts';
 
 const SEPARATOR = '\t';
@@ -207,20 +207,6 @@ export class CachedLinks implements Cached {
   }
 }
 
-/** Outbox change with the decrypted wanted item, as used by the lane. */
-export interface OutboxEntry extends PendingChange {
-  revision: number;
-  item: Item | null;
-  /** Last sending of this or the replaced change; null if never. */
-  sentAt: Instant | null;
-  /** Epoch of the next key; above the link's epoch if the target burnt the last key. */
-  idAttempt: number;
-  /** Run with the decision, or null. */
-  run: string | null;
-  /** As of the planned change. */
-  replaces?: string;
-}
-
 /** Stored form of an outbox change, with one-letter fields to save memory per waiting record. */
 export interface StoredEntry {
   /** revision */ r: number;
@@ -341,34 +327,6 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     ...(stored.o === undefined ? {} : { replaces: stored.o }),
   };
 }
-
-/** Result of one change in the lane. */
-export type OutboxSettlement =
-  /**
-   * Done, with the current link (null if the object is deleted). The change is removed from the outbox unless a newer change arrived.
-   * `effect`, for an update or deletion of an existing object, is recorded in the journal of the run.
-   */
-  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
-  /**
-   * Retried at `dueAt`, or `parked` if only a change or an operator helps. `about`: subjects of the error. `isAsked`: the vendor requested
-   * the time.
-   */
-  | {
-      entry: OutboxEntry;
-      kind: 'retry';
-      error: string;
-      about?: string;
-      dueAt: Instant;
-      parked: boolean;
-      isAsked?: boolean;
-    }
-  /** The key is burnt: retried immediately with the next epoch. */
-  | { entry: OutboxEntry; kind: 'next-epoch' }
-  /**
-   * The object has a later revision, `found`, so the change is dropped. The link records the found state, and revisions continue above. The
-   * next plan decides again.
-   */
-  | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
 
 /** Positions of keys in the script's list, and the stored link. */
 export interface KeyPositions {

@@ -55,19 +55,12 @@ export interface LinkPage {
 
 /** Link tables of one tenant. */
 export interface LinkStore extends LinkTable {
-  /** Returns the existing links of the given records. */
-  readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
   /**
    * Returns links after a position, in the table's order. Links that exist from the first page to the last are returned exactly once.
    * @param cursor null for the first page
    * @throws MirrorError `conflict`, code `cursor-expired`, after a new layout of the table
    */
   page(target: string, cursor: LinkCursor | null, limit: number): Promise<LinkPage>;
-  /**
-   * Returns records that were written while a change feed was followed and have not appeared in a fetch since, with the time of the write.
-   */
-  unseen(target: string): Promise<Map<string, Instant>>;
-  recordSeen(target: string, recordIds: Iterable<string>): Promise<void>;
   /** Removes records from the indexes of drift, unseen writes and removals; links stay. @returns the number of removed references */
   erase(target: string, recordIds: readonly string[]): Promise<number>;
   /**

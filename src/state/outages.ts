@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { UnansweredKeys } from '../engine/store.ts';
 import type { ErrorTexts } from '../model/errors.ts';
-import type { ItemKey } from '../model/operations.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
 import { keys } from './keys.ts';
@@ -170,21 +170,7 @@ function hashOf(host: string): string {
   return createHash('sha256').update(host).digest('base64url').slice(0, 22);
 }
 
-/**
- * Keys of unanswered writes, by target: a write may arrive late, even after the object was deleted. Each key is checked again at its time.
- * Keys are keyed hashes and reveal no record.
- */
-export interface UnansweredStore {
-  /** Records keys for a check; the latest time of a key applies. */
-  record(target: string, times: ReadonlyMap<ItemKey, Instant>): Promise<void>;
-  /** Returns at most `limit` due keys. */
-  due(target: string, now: Instant, limit: number): Promise<ItemKey[]>;
-  done(target: string, keys: readonly ItemKey[]): Promise<void>;
-  /** Time of the next due key, or null. */
-  nextAt(target: string): Promise<Instant | null>;
-}
-
-export function createUnansweredStore(redis: RedisClient, tenant: string): UnansweredStore {
+export function createUnansweredStore(redis: RedisClient, tenant: string): UnansweredKeys {
   const name = (target: string) => keys.unanswered(tenant, target);
   return {
     async record(target, times) {

@@ -1,4 +1,4 @@
-import type { ChangeTable, Lease } from '../engine/store.ts';
+import type { ChangeTable, Lease, OutboxEntry, OutboxSettlement, OutboxWrite } from '../engine/store.ts';
 import type { Item } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
@@ -7,8 +7,6 @@ import { readStored } from './damaged.ts';
 import {
   type KeyPositions,
   type LinkVersions,
-  type OutboxEntry,
-  type OutboxSettlement,
   parseEntry,
   readableEntry,
   type StoredEntry,
@@ -33,12 +31,6 @@ const scripts = {
   abandon: fencedScript<number>(import.meta.url, 'outbox-abandon'),
 };
 
-/** Time of a write, and the lease that fences the write. */
-export interface OutboxWrite {
-  now: Instant;
-  lease: Lease;
-}
-
 /**
  * Outboxes of one tenant: planned and unacknowledged changes with encrypted contents. A newer change replaces an older change of the
  * record.
@@ -46,27 +38,6 @@ export interface OutboxWrite {
 export interface Outbox extends ChangeTable {
   /** Returns waiting removals of a run, including removals in progress. */
   removalsOf(target: string, run: string): Promise<PendingChange[]>;
-  /** Returns at most `limit` due changes, oldest first. */
-  due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
-  /** Records before the call that the changes are being sent. Fenced by the lane's lease. */
-  markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void>;
-  /** Reverts `markSent` for changes without any write. Fenced by the lane's lease. */
-  markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void>;
-  /** Postpones changes without counting a failure. Fenced by the lane's lease. */
-  postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
-  /**
-   * Applies results to links and outbox in one atomic step. Fenced by the lane's lease.
-   * @param by.recordTakenOut whether to remember removed objects until they are created again
-   */
-  complete(
-    target: string,
-    settlements: readonly OutboxSettlement[],
-    by: OutboxWrite & { recordTakenOut?: boolean },
-  ): Promise<void>;
-  /** Returns the given records whose objects were removed and not created again. */
-  takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
-  /** Returns the waiting change of a record, or null. */
-  pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
   /** Returns the waiting changes of the given records. */
   pendingOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, PendingChange>>;
   /** Returns the contents of waiting changes of the given records. Null: the change is a deletion, or cannot be decrypted. */
@@ -75,8 +46,6 @@ export interface Outbox extends ChangeTable {
   recordIds(target: string): Promise<{ waiting: string[]; failing: string[] }>;
   /** Returns when the first due change was planned, or null. */
   oldestAt(target: string): Promise<Instant | null>;
-  /** Returns when the next change is due, or null. */
-  nextDueAt(target: string): Promise<Instant | null>;
 }
 
 /** Changes per script: a script blocks Redis. */

@@ -31,8 +31,6 @@ export interface Protection extends Safeguard {
    * `uncertainty`, which detects losses.
    */
   unresolvedLoss(): Promise<Uncertainty | null>;
-  /** Records a write to a target before the write is sent, so that a loss of the record is detected. */
-  recordWriting(): Promise<void>;
   /** Ends the uncertainty by an operator or a restored backup. @returns whether there was an uncertainty */
   accept(): Promise<boolean>;
   /** Returns the safeguards in Redis. */

@@ -1,3 +1,4 @@
+import type { RecentObjects } from '../engine/store.ts';
 import type { RecentObject } from '../model/plan.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -17,28 +18,16 @@ const LONGEST_ADDITIONS = 32_768;
 const MOST_CREATED = 100;
 
 /**
- * Created and removed events of one tenant's calendars, by target and record, so that an appointment that the clinic moves by a new booking
- * keeps what users added to its event.
+ * Created and removed objects of one tenant's targets, by target and record, so that a record that the source moves under another id keeps
+ * what users added to its object.
  */
-export interface RecentObjects {
-  /** Returns the events of a target by record. */
-  read(target: string, now: Instant): Promise<ReadonlyMap<string, RecentObject>>;
-  /** Returns what users had added to a record's removed event; null for nothing. */
-  additionsOf(target: string, recordId: string): Promise<string | null>;
-  /** Records planned creations. A removed event of the same record stays recorded. */
-  recordCreated(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
-  /** Records a removed event before its removal is acknowledged. */
-  recordRemoved(target: string, recordId: string, removed: Removed, now: Instant): Promise<void>;
-  /** Removes a record's removed event: another one took over what users had added. */
-  remove(target: string, recordId: string): Promise<void>;
-  /** Removes all events of a target, because a patient is forgotten. @returns the number of removed texts of users */
+export interface RecentObjectStore extends RecentObjects {
+  /** Removes all objects of a target, because a person is forgotten. @returns the number of removed texts of users */
   erase(target: string): Promise<number>;
 }
 
-type Removed = NonNullable<RecentObject['removed']>;
-
 /** Opens the recent events of a tenant. They are encrypted, because the additions are texts of users. */
-export function createRecentObjects(redis: RedisClient, tenant: string, sealer: Sealer): RecentObjects {
+export function createRecentObjects(redis: RedisClient, tenant: string, sealer: Sealer): RecentObjectStore {
   const tableOf = (target: string) =>
     sealedTable<RecentObject>(keys.recentObjects(tenant, target), { redis, sealer, kind: 'recent-objects' });
   const change = async (target: string, now: Instant, write: (table: ReturnType<typeof tableOf>) => Promise<void>) => {

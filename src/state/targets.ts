@@ -33,12 +33,8 @@ const scripts = {
 
 /** Target records of one tenant. */
 export interface TargetStore extends TargetTable {
-  /** Records that the target differs from the plan: the plan, and plans that started earlier, no longer prove freshness. */
-  recordOvertaken(target: string): Promise<void>;
   /** Counts departures for each of the last seven days of 24 hours, newest first. */
   goneByDay(target: string, now: Instant): Promise<Record<GoneReason, number>[]>;
-  /** Counts one more restoration today for each object. */
-  countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** Removes records from misses, restorations, copies and refusals. @returns the number of removed references */
   erase(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { explain } from '../../src/control/explain.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import type { StoredTarget } from '../../src/engine/store.ts';
-import { auditTarget } from '../../src/jobs/audit.ts';
 import type { Actor } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import type { PrivateDavServer } from '../../tools/dav-server.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { firstAccount } from '../connectors/caldav/dav-target.ts';

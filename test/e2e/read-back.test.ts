@@ -6,7 +6,7 @@ import {
   type HandledEvent,
   outlookHands,
 } from '../../bench/calendar-hands.ts';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { paced } from '../support/pace.ts';
 import { useRadicale } from '../support/radicale.ts';

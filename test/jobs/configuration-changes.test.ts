@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import type { Lease } from '../../src/engine/store.ts';
-import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';

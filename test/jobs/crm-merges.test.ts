@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem } from '../../src/model/items.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';

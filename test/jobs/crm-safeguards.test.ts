@@ -252,9 +252,9 @@ test('what waits is written without properties that are mapped no longer', async
   world.clock.now += 15 * MINUTE_MS;
   await pull(world.tenant);
   const narrower = openCrmWorld(redis, { contacts: { mapping: { lastname: 'lastName' } } });
-  const { crm } = targetOf(narrower.tenant, 'contacts');
+  const { crm, writable } = targetOf(narrower.tenant, 'contacts');
   const process = world.again();
-  const target = { ...targetOf(process, 'contacts'), crm };
+  const target = { ...targetOf(process, 'contacts'), crm, writable };
   await drain(process, target);
   expect(held(world.contacts)).toEqual([{ lastname: 'Bianchi' }]);
 });

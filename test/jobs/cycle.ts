@@ -1,5 +1,5 @@
+import { type PushResult, pushTarget } from '../../src/engine/push.ts';
 import { pullTenant, readStreamsInTurn } from '../../src/jobs/pull.ts';
-import { type PushResult, pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { pushTarget } from '../../src/engine/push.ts';
 import { pullTenant, pullWhenFree } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';

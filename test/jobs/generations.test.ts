@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { status } from '../../src/control/status.ts';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';

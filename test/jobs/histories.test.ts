@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { project } from '../../src/domain/project.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HubSpotSandbox, startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';

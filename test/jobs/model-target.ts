@@ -1,11 +1,11 @@
 import type {
   Connector,
   ConnectorSupports,
-  RemoteChanges,
   Subscription,
   SubscriptionRequest,
   Subscriptions,
 } from '../../src/connectors/connector.ts';
+import type { RemoteChanges } from '../../src/engine/ports.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
@@ -267,7 +267,7 @@ export interface ModelFeed {
     cursor: string | null,
     objects: readonly ModelObject[],
     ours: readonly RemoteItem[],
-  ): RemoteChanges;
+  ): RemoteChanges<CalendarItem>;
   /** No cursor given so far is taken any more. */
   expireCursors(): void;
 }

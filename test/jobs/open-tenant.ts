@@ -197,6 +197,7 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
   const { stream, form, crm } = openForm(given, 'Europe/Rome', () => []);
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
   const fingerprints = new FingerprintMemory();
+  const traits = { connectionKind: 'model', mayLoseNames: model.supports.mayLoseNames === true };
   return {
     id,
     stream,
@@ -206,7 +207,14 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
     supports: model.supports,
     connector: model.open(identity.ownerTag),
     fingerprints,
-    ...traitsOf({ configuration: given, crm, identity, fingerprints, connectionKind: 'model' }),
+    ...traitsOf({
+      stream,
+      configuration: { ...targetConfiguration(id), ...configuration },
+      crm,
+      identity,
+      fingerprints,
+      ...traits,
+    }),
     preparedContainer: null,
     idleTarget: null,
   };

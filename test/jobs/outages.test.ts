@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { pushTarget } from '../../src/engine/push.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';

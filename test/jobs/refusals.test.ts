@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { tenantHealth } from '../../src/control/health.ts';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { pushTarget } from '../../src/engine/push.ts';
 import { JOBS, type JobName, neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import type { JobHandlers } from '../../src/jobs/workers.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';

@@ -1,8 +1,8 @@
 import { Queue, Worker } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
+import { pushTarget } from '../../src/engine/push.ts';
 import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { ForAnotherProcess, type JobHandlers, type Workers } from '../../src/jobs/workers.ts';

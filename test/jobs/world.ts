@@ -1,11 +1,11 @@
 import type { Connector } from '../../src/connectors/connector.ts';
 import { targetStatus } from '../../src/control/status.ts';
 import { project } from '../../src/domain/project.ts';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import { endWait } from '../../src/engine/lane.ts';
-import { auditTarget } from '../../src/jobs/audit.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import type { Outages } from '../../src/jobs/outages.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';

@@ -484,7 +484,7 @@ export const PROMISES: readonly Promised[] = [
     by: ['calendar-changed.remedy'],
     effect: 'fills the calendar in the settings',
     shownBy: [
-      'test/jobs/read-back.test.ts',
+      'test/engine/read-back.test.ts',
       'another calendar in the settings is filled by the sync that doctor proposes, and doctor is content',
     ],
   },
@@ -493,7 +493,7 @@ export const PROMISES: readonly Promised[] = [
     by: ['events-not-kept.remedy'],
     effect: 'writes every event, the deleted one included',
     shownBy: [
-      'test/jobs/read-back.test.ts',
+      'test/engine/read-back.test.ts',
       'a server that keeps nothing and is corrected gets every event by the sync that the remedy proposes',
     ],
   },
@@ -502,7 +502,7 @@ export const PROMISES: readonly Promised[] = [
     by: ['key-not-kept.remedy'],
     effect: 'writes every object, the deleted one included',
     shownBy: [
-      'test/jobs/read-back.test.ts',
+      'test/engine/read-back.test.ts',
       'a CRM that drops the key gets one contact, and status and doctor say what to do',
     ],
   },

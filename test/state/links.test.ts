@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
-import type { Lease } from '../../src/engine/store.ts';
+import type { Lease, OutboxEntry, OutboxSettlement } from '../../src/engine/store.ts';
 import { CacheBudget } from '../../src/model/cache.ts';
 import type { Link } from '../../src/model/operations.ts';
-import type { OutboxEntry, OutboxSettlement } from '../../src/state/formats.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox } from '../../src/state/outbox.ts';

@@ -132,7 +132,7 @@ const DOMAIN_WORDS = new RegExp(
       'patient',
       'agenda',
       'doctor',
-      'clinic(?!-mirror)',
+      'clinic(?![-_]mirror)',
       'calendar',
       'contact',
       'reminder',

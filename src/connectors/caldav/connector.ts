@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { RemoteChanges } from '../../engine/ports.ts';
+import type { CalendarItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import { askedAlone, inTurn, resolveOutcomes } from '../outcomes.ts';
 import { describe, prepareCalendar, readTag } from './calendars.ts';
@@ -120,7 +122,7 @@ async function changesOf(
   collection: Collection,
   container: string,
   { cursor, window }: { cursor: string | null; window: TimeWindow },
-): Promise<RemoteChanges> {
+): Promise<RemoteChanges<CalendarItem>> {
   const position = fromCursor(container, cursor, positionSchema);
   const before = typeof position === 'string' ? null : (position?.tag ?? null);
   if (before !== null && before === (await readTag(collection)))

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { RemoteChanges } from '../../engine/ports.ts';
 import { message, render } from '../../messages/message.ts';
+import type { CalendarItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
 import { type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
@@ -183,7 +185,7 @@ export async function readChanges(
   calls: ChangesCalls,
   container: string,
   cursor: string | null,
-): Promise<RemoteChanges> {
+): Promise<RemoteChanges<CalendarItem>> {
   return await readFeed(container, fromCursor(container, cursor, positionSchema), {
     mostIds: CHANGES_READ_SINGLY,
     follow: (syncToken) => follow(calls, syncToken),

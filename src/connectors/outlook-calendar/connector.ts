@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { RemoteChanges } from '../../engine/ports.ts';
+import type { CalendarItem } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
 import { type Flow, type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
@@ -220,7 +222,7 @@ async function readChanges(
   calls: ChangesCalls,
   container: string,
   { cursor, window }: { cursor: string | null; window: TimeWindow },
-): Promise<RemoteChanges> {
+): Promise<RemoteChanges<CalendarItem>> {
   const position = fromCursor(container, cursor, positionSchema);
   const isCovering = position !== null && position.fromAt <= window.fromAt && window.toAt <= position.toAt;
   return await readFeed(container, isCovering ? position : null, {

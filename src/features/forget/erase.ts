@@ -1,9 +1,10 @@
+import type { TargetAuditor } from '../../engine/audit-target.ts';
 import { HIGHEST_ID_ATTEMPT } from '../../engine/identity.ts';
+import type { PreparedTarget } from '../../engine/lane.ts';
 import { openContainer, recordFailure } from '../../engine/lane.ts';
 import type { Lease } from '../../engine/store.ts';
 import { laneLease } from '../../engine/store.ts';
-import type { TargetAuditor } from '../../jobs/audit.ts';
-import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
+import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
@@ -54,7 +55,7 @@ interface TraceRemover
   > {}
 
 /** Members of a tenant that erasing a patient uses. */
-type PatientEraser = PatientRecordSource & TargetAuditor & TraceRemover;
+type PatientEraser = PatientRecordSource & Pick<OpenTenant, keyof TargetAuditor> & TraceRemover;
 
 /**
  * Starts the erasure of a patient: finds objects without links, adds erasures to the outboxes without the guard, stores the tombstone, and
@@ -113,7 +114,7 @@ async function writtenTargets(
  * Creates links for unlinked objects of the patient: objects outside the window, and objects whose record is missing in the clinic's list.
  */
 async function searchTarget(
-  tenant: TargetAuditor,
+  tenant: Pick<OpenTenant, keyof TargetAuditor>,
   target: OpenTarget,
   records: PatientRecords,
   { progress, signal }: { progress: Progress; signal: AbortSignal },
@@ -144,7 +145,7 @@ async function searchTarget(
 
 async function lookFor(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'targets'>,
-  { target, container }: PreparedTarget,
+  { target, container }: PreparedTarget<OpenTarget>,
   records: PatientRecords,
   signal: AbortSignal,
 ): Promise<Link[]> {
@@ -172,7 +173,7 @@ async function lookFor(
 /** For a patient deleted in the clinic, the CRM contact lists the associated objects. Each found object becomes a record to erase. */
 async function readOfContact(
   tenant: Pick<OpenTenant, 'clock' | 'targets'>,
-  { target, container }: PreparedTarget,
+  { target, container }: PreparedTarget<OpenTarget>,
   { records: { ids, patientId }, linked }: { records: PatientRecords; linked: ReadonlyMap<string, Link> },
   signal: AbortSignal,
 ): Promise<Link[]> {

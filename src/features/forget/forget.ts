@@ -1,7 +1,7 @@
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { resumeTargets } from '../../control/resume.ts';
 import { drainTarget } from '../../control/sync.ts';
-import type { StopSignals } from '../../jobs/push.ts';
+import type { StopSignals } from '../../engine/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';

@@ -1,6 +1,6 @@
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { syncTenant } from '../../control/sync.ts';
-import type { StopSignals } from '../../jobs/push.ts';
+import type { StopSignals } from '../../engine/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Acting } from '../../control/recording.ts';
 import type { Tasks } from '../../control/tasks.ts';
+import type { StopSignals } from '../../engine/push.ts';
 import { OPERATIONS } from '../../features/operations.ts';
-import type { StopSignals } from '../../jobs/push.ts';
 import { render, withRemedy } from '../../messages/message.ts';
 import type { AccessLevel } from '../../model/acts.ts';
 import type { Actor, MirrorError } from '../../model/errors.ts';

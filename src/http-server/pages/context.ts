@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Acting } from '../../control/recording.ts';
-import type { StopSignals } from '../../jobs/push.ts';
+import type { StopSignals } from '../../engine/push.ts';
 import { type Language, LOCALES } from '../../messages/message.ts';
 import { type ActVerb, maySee } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { RemoteChanges } from '../../../src/connectors/connector.ts';
+import type { RemoteChanges } from '../../../src/engine/ports.ts';
+import type { CalendarItem } from '../../../src/model/items.ts';
 import { DAY_MS, type TimeWindow } from '../../../src/model/time.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
@@ -228,7 +229,7 @@ export const changes = group<CalendarKit>('changes', {
   },
 });
 
-async function ask(kit: CalendarKit, cursor: string | null, window = WINDOW): Promise<RemoteChanges> {
+async function ask(kit: CalendarKit, cursor: string | null, window = WINDOW): Promise<RemoteChanges<CalendarItem>> {
   return await kit.connector.changes(kit.target.container, { cursor, window }, signal());
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RemoteChanges } from '../../../src/connectors/connector.ts';
+import type { RemoteChanges } from '../../../src/engine/ports.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { TimeWindow } from '../../../src/model/time.ts';
 import { group } from '../contract-case.ts';

@@ -1,12 +1,12 @@
 // Tier: quick. The model of a calendar and a small Redis need less than five seconds.
 import { expect, test, vi } from 'vitest';
-import { checkTarget } from '../../src/jobs/check-target.ts';
+import { checkTarget } from '../../src/engine/check-target.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
+import { type CalendarWorld, editByHand, openCalendarWorld, removeByHand, stateOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { cycle, NEVER, targetOf } from './cycle.ts';
-import { type CalendarWorld, editByHand, openCalendarWorld, removeByHand, stateOf } from './world.ts';
 
 const redis = useRedis();
 const DONE = { restore: false, againInMs: null };

@@ -1,7 +1,3 @@
-import { approvedUnplanned, differsByHand } from '../engine/drift.ts';
-import { openContainer, recordFailure, recordIfRecovered, recordUnlocated } from '../engine/lane.ts';
-import type { Lease, StoredTarget } from '../engine/store.ts';
-import { laneLease } from '../engine/store.ts';
 import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
@@ -9,24 +5,24 @@ import type { FinalOutcome, Link, Operation, Outcome } from '../model/operations
 import { slices } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
-import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import { recordAdditions, removeAdditions, withAdditions } from './additions.ts';
+import { approvedUnplanned, differsByHand } from './drift.ts';
+import { openContainer, type PreparedTarget, recordFailure, recordIfRecovered, recordUnlocated } from './lane.ts';
 import { lookForLate, recordUnanswered } from './late-writes.ts';
 import {
-  CONTACT_MISSING,
-  contactOf,
   countErasures,
   logDeletions,
   operationFor,
-  restsOfContacts,
+  restsOfDependencies,
   restsUntil,
   settlementOf,
   unanswered,
   waitForHost,
-  wakeBelonging,
+  wakeDependents,
 } from './outbox-operations.ts';
+import type { Engine, EngineTarget } from './ports.ts';
 import { awaitFirstWrite, type FirstWrite, readBackFirst } from './read-back.ts';
-import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+import { type Lease, laneLease, type OutboxEntry, type OutboxSettlement, type StoredTarget } from './store.ts';
 
 /** Result of one time slice of a lane. */
 export interface PushResult {
@@ -47,10 +43,10 @@ export interface StopSignals {
   abort: AbortSignal;
 }
 
-/** Members of a tenant that one batch of writes uses. */
+/** What one batch of writes uses. */
 type BatchWriter = Planned &
   Pick<
-    OpenTenant,
+    Engine,
     | 'elapsedBetween'
     | 'id'
     | 'links'
@@ -63,9 +59,8 @@ type BatchWriter = Planned &
     | 'unanswered'
   >;
 
-/** Members of a tenant that a time slice of a lane uses. */
-export type TargetWriter = BatchWriter &
-  Pick<OpenTenant, 'configuration' | 'holds' | 'leases' | 'runs' | 'slice' | 'spans'>;
+/** What a time slice of a lane uses. */
+export type TargetWriter = BatchWriter & Pick<Engine, 'holds' | 'leases' | 'runs' | 'slice' | 'spans'>;
 
 /**
  * Runs one time slice of a target's lane, so that no target delays the others. For a paused target only erasures are written, because an
@@ -74,7 +69,7 @@ export type TargetWriter = BatchWriter &
  */
 export async function pushTarget(
   tenant: TargetWriter,
-  target: OpenTarget,
+  target: EngineTarget,
   signals: StopSignals,
   { progress, comesAgain = false }: { progress?: Progress; comesAgain?: boolean } = {},
 ): Promise<PushResult> {
@@ -101,17 +96,17 @@ export async function pushTarget(
   }
 }
 
-/** Members of a tenant that show whether a target was planned recently. */
-type Planned = Pick<OpenTenant, 'clock' | 'configVersion' | 'planLifeMs' | 'protection' | 'targetStore'>;
+/** What shows whether a target was planned recently. */
+type Planned = Pick<Engine, 'clock' | 'configVersion' | 'planLifeMs' | 'protection' | 'targetStore'>;
 
 /**
  * Returns whether a recent plan under the current configuration covers the pending changes. A paused target has no such plan. Without one,
- * the next cycle runs first. It replaces decisions made before a pause or downtime, with outdated titles, or (after a lost state) about
- * erased patients.
+ * the next cycle runs first. It replaces decisions made before a pause or downtime, with outdated contents, or (after a lost state) about
+ * erased persons.
  */
 async function isPlanned(
   { configVersion, planLifeMs, clock, targetStore, protection }: Planned,
-  { id, configuration }: OpenTarget,
+  { id, configuration }: EngineTarget,
 ): Promise<boolean> {
   if (configuration.paused) return false;
   const uncertainty = await protection.uncertainty();
@@ -122,8 +117,8 @@ async function isPlanned(
 
 /** Returns outbox entries that may be sent now: without a plan, only erasures. */
 async function dueEntries(
-  tenant: Planned & Pick<OpenTenant, 'outbox'>,
-  target: OpenTarget,
+  tenant: Planned & Pick<Engine, 'outbox'>,
+  target: EngineTarget,
   limit: number,
 ): Promise<OutboxEntry[]> {
   const { clock, outbox } = tenant;
@@ -145,7 +140,7 @@ interface Turn {
 
 async function drain(
   tenant: TargetWriter,
-  target: OpenTarget,
+  target: EngineTarget,
   lease: Lease,
   { signals, progress, span, outage, readBack }: Turn,
 ): Promise<PushResult> {
@@ -177,7 +172,7 @@ async function drain(
     await recordInSync(tenant, target, met);
   } catch (error) {
     const failure = asMirrorError(error);
-    // A rate limit does not affect the calendar: no new check is required.
+    // A rate limit does not affect the container: no new check is required.
     if (failure.actor !== 'remote' || failure.retryAfterMs === undefined) target.preparedContainer = null;
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
     span.addFacts({ 'error.type': failure.code });
@@ -186,7 +181,7 @@ async function drain(
   } finally {
     span.addFacts(inItems(written));
     // Also after a later failure: completed entries have no other report.
-    if (written.created + written.adopted > 0) await wakeBelonging(tenant, target);
+    if (written.created + written.adopted > 0) await wakeDependents(tenant, target);
     const { failed, ...others } = written;
     const isDone = Object.values(others).some((count) => count > 0);
     const level = isDone || tenant.outages.failed() === null ? 'info' : 'debug';
@@ -308,7 +303,7 @@ type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 async function resolveOutcomes(
   tenant: Pick<
-    OpenTenant,
+    Engine,
     | 'id'
     | 'clock'
     | 'elapsedBetween'
@@ -320,18 +315,18 @@ async function resolveOutcomes(
     | 'targetStore'
     | 'targets'
   >,
-  target: OpenTarget,
+  target: EngineTarget,
   outcomes: readonly FinalOutcome<Item>[],
   { sent, written, met, first, lease }: Tally & { sent: Sent; lease: Lease },
 ): Promise<void> {
   const now = tenant.clock();
-  // Activities and deals depend on the existence of their contact.
-  const tracksRemovals = target.stream === 'patients';
+  // Objects of other targets depend on the existence of this target's.
+  const tracksRemovals = target.hasDependents;
   const made = outcomes.filter(({ result, recordId }) => result === 'written' && sent.get(recordId)?.link === null);
   const candidates = tracksRemovals ? made.map(({ recordId }) => recordId) : [];
   const takenOut = await tenant.outbox.takenOut(target.id, candidates);
   const probe = await waitForHost(tenant, target, outcomes);
-  const rests = await restsOfContacts(tenant, target, outcomes);
+  const rests = await restsOfDependencies(tenant, target, outcomes);
   const settlements: OutboxSettlement[] = [];
   const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
   for (const outcome of outcomes) {
@@ -341,8 +336,9 @@ async function resolveOutcomes(
     const settlement = settlementOf(outcome, { ...sentEntry, isAnew }, { tenant, target, now });
     if (settlement.kind === 'retry') {
       met.add(settlement.error);
-      if (CONTACT_MISSING.has(settlement.error))
-        settlement.dueAt = Math.max(settlement.dueAt, rests.get(contactOf(sentEntry.entry)) ?? 0);
+      const { item } = sentEntry.entry;
+      if (settlement.error === target.dependsOn?.missing && item !== null)
+        settlement.dueAt = Math.max(settlement.dueAt, rests.get(target.dependsOn.keyOf(item)) ?? 0);
       if (outcome.recordId === probe?.recordId && !settlement.parked)
         settlement.dueAt = Math.min(settlement.dueAt, now + probe.longestMs);
     }
@@ -370,8 +366,8 @@ async function resolveOutcomes(
  * @param met failure codes of entries in this time slice
  */
 async function recordInSync(
-  tenant: Pick<OpenTenant, 'clock' | 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,
-  target: OpenTarget,
+  tenant: Pick<Engine, 'clock' | 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,
+  target: EngineTarget,
   met: ReadonlySet<string>,
 ): Promise<void> {
   const record = await tenant.targetStore.read(target.id);

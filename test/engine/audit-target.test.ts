@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { asksForPlan } from '../../src/engine/audit-target.ts';
+import { checkTarget } from '../../src/engine/check-target.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import { laneLease } from '../../src/engine/store.ts';
-import { asksForPlan } from '../../src/jobs/audit.ts';
-import { checkTarget } from '../../src/jobs/check-target.ts';
 import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { JobHandlers } from '../../src/jobs/workers.ts';
@@ -13,13 +13,11 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { keys, QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { useRedis } from '../support/redis.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { cycle, NEVER, pull, targetOf } from './cycle.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { createModelTarget, type ModelObject, type ModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
-import { startSomeWorkers } from './some-workers.ts';
+import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget, type ModelObject, type ModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { startSomeWorkers } from '../jobs/some-workers.ts';
 import {
   auditOf,
   type CalendarWorld,
@@ -29,7 +27,9 @@ import {
   POLICIES,
   type Policy,
   removeByHand,
-} from './world.ts';
+} from '../jobs/world.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
 /** A world whose target shows everything. */

@@ -1,11 +1,9 @@
-import { findLinked } from '../engine/lane.ts';
-import type { StoredTarget } from '../engine/store.ts';
-import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { FinalOutcome, RemoteItem } from '../model/operations.ts';
 import type { ReadBack } from '../model/state-schemas.ts';
-import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+import { findLinked, type PreparedTarget } from './lane.ts';
+import type { Engine } from './ports.ts';
+import type { StoredTarget } from './store.ts';
 
 /** The first write to a target, which is read back before a second object is written. */
 export interface FirstWrite {
@@ -17,13 +15,13 @@ export interface FirstWrite {
   outcome: Extract<FinalOutcome<Item>, { result: 'written' }> | null;
 }
 
-/** Members of a tenant that the read of a first write uses. */
-export type FirstReader = Pick<OpenTenant, 'id' | 'links' | 'log' | 'targetStore'>;
+/** What the read of a first write uses. */
+export type FirstReader = Pick<Engine, 'id' | 'links' | 'log' | 'targetStore'>;
 
 /**
  * Returns whether a target's first write is still to be read back. A write that an earlier slice wrote but did not find is searched again.
- * HubSpot and Salesforce need no proof: `prepare` checks that the key property exists, and both refuse a write with an unknown property.
- * @throws MirrorError `settings`, code `events-not-kept` or `key-not-kept`, if the target does not show the write
+ * A target without `readsBack` needs no proof: `prepare` checks that its key field exists, and the target refuses a write with an unknown one.
+ * @throws MirrorError of `firstWriteMissing`, if the target does not show the write
  */
 export async function awaitFirstWrite(
   tenant: FirstReader,
@@ -31,18 +29,17 @@ export async function awaitFirstWrite(
   readBack: StoredTarget['readBack'],
   signal: AbortSignal,
 ): Promise<FirstWrite> {
-  const { crm, supports } = prepared.target;
+  const { readsBack, supports } = prepared.target;
   const mayLoseNames = supports.mayLoseNames === true;
-  const isDecided = (crm !== null && !mayLoseNames) || (readBack?.marks ?? null) !== null;
+  const isDecided = !readsBack || (readBack?.marks ?? null) !== null;
   const isFound = isDecided || (readBack !== null && (await isShown(tenant, prepared, readBack.recordId, signal)));
   return { isAwaited: !isFound, isAlone: !isFound && mayLoseNames, outcome: null };
 }
 
 /**
  * Reads the first write back, unless the vendor's answer to the write already shows the object with its marks. Servers that drop unknown
- * properties keep the name or the UID, which then identify events. Without any of these, each repetition would be another event. A CRM that
- * drops the key property would get another contact for each change.
- * @throws MirrorError `settings`, code `events-not-kept` or `key-not-kept`, if the target does not show the write
+ * properties keep the name or the UID, which then identify objects. Without any of these, each repetition would be another object.
+ * @throws MirrorError of `firstWriteMissing`, if the target does not show the write
  */
 export async function readBackFirst(
   tenant: FirstReader,
@@ -53,13 +50,13 @@ export async function readBackFirst(
   const { outcome } = first;
   if (!first.isAwaited || outcome === null) return;
   const { recordId, marks = null } = outcome;
-  // Stored before the search, so that a failed search does not allow a second event.
+  // Stored before the search, so that a failed search does not allow a second object.
   if (marks !== null || first.isAlone) await record(tenant, prepared, { recordId, marks });
   first.isAwaited = marks === null && !(await isShown(tenant, prepared, recordId, signal));
   first.isAlone &&= first.isAwaited;
 }
 
-/** Returns whether the calendar shows the object. Without a link, the object was deleted meanwhile. */
+/** Returns whether the container shows the object. Without a link, the object was deleted meanwhile. */
 async function isShown(
   tenant: FirstReader,
   prepared: PreparedTarget,
@@ -70,14 +67,14 @@ async function isShown(
   if (link === undefined) return false;
   const [found] = await findLinked(prepared, [link], signal);
   if (found === undefined && prepared.target.supports.mayLoseNames === true)
-    throw firstWriteMissing(tenant.id, prepared.target);
+    throw prepared.target.firstWriteMissing(tenant.id);
   if (found === undefined) return false;
   if (found.unreadable !== true)
     await record(tenant, prepared, { recordId, marks: isBare(found) ? 'dropped' : 'kept' });
   return true;
 }
 
-/** A CRM's object without the stamp has no content; one of a CRM that is given no stamp has. */
+/** Where marks hold the content, an object without the stamp has none; where no stamp is given, it has. */
 function isBare({ marksLost, sealedRecordId, item }: RemoteItem<Item>): boolean {
   return marksLost === true || (sealedRecordId === null && item === null);
 }
@@ -90,15 +87,4 @@ async function record(
   await targetStore.write(target.id, { readBack });
   if (readBack.marks === 'dropped')
     log.warn({ target: target.id, code: 'marks-dropped' }, 'server drops the marks of objects: names identify objects');
-}
-
-/** Returns the error of a target that does not show the first write. `doctor` uses the same error. */
-export function firstWriteMissing(tenant: string, { crm }: Pick<OpenTarget, 'crm'>): MirrorError {
-  const code = crm === null ? 'events-not-kept' : 'key-not-kept';
-  return new MirrorError(message(code), {
-    actor: 'settings',
-    code,
-    retry: 'later',
-    remedy: message(`${code}.remedy`, { tenant }),
-  });
 }

@@ -1,12 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
-import { STILL_ON_ITS_WAY_MS } from '../../src/jobs/late-writes.ts';
+import { STILL_ON_ITS_WAY_MS } from '../../src/engine/late-writes.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { useRedis } from '../support/redis.ts';
-import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
-import { createModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
 import {
   auditOf,
   type CalendarWorld,
@@ -17,7 +16,8 @@ import {
   type Policy,
   shownBy,
   wantedOf,
-} from './world.ts';
+} from '../jobs/world.ts';
+import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 

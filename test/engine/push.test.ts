@@ -1,17 +1,17 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
-import { pushTarget } from '../../src/jobs/push.ts';
+import { pushTarget } from '../../src/engine/push.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { cycle, drain, NEVER, pull, targetOf, twoCycles } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
+import { writeToEspoCrm } from '../jobs/rest-crm-targets.ts';
+import { openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { cycle, drain, NEVER, pull, targetOf, twoCycles } from './cycle.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { createModelTarget } from './model-target.ts';
-import { openTenant, type TargetChoice } from './open-tenant.ts';
-import { writeToEspoCrm } from './rest-crm-targets.ts';
-import { openCalendarWorld, openCrmWorld, patientOf, stateOf } from './world.ts';
 
 const redis = useRedis();
 

@@ -1,16 +1,16 @@
-import { linkOf } from '../engine/adopt.ts';
-import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity, UNKNOWN_FIELD } from '../engine/identity.ts';
-import { nextTry, nextTryInTarget } from '../engine/retry.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { CalendarItem, Item } from '../model/items.ts';
+import type { Item } from '../model/items.ts';
 import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
-import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { linkOf } from './adopt.ts';
+import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from './identity.ts';
+import type { Engine, EngineTarget } from './ports.ts';
+import { nextTry, nextTryInTarget } from './retry.ts';
+import type { OutboxEntry, OutboxSettlement } from './store.ts';
 
 /** Returns the operation that gives the target the outbox entry's content; null if the target already has the content. */
-export function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
+export function operationFor(entry: OutboxEntry, link: Link | null, target: EngineTarget): Operation<Item> | null {
   const { recordId, revision } = entry;
   const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
   const key = target.identity.key(recordId, idAttempt);
@@ -22,7 +22,7 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
     return link === null && !entry.sent ? null : deletion;
   }
   const sealedRecordId = target.identity.sealedRecordId(recordId);
-  const item = withoutIdleDenials(asMappedNow(entry.item, target), link, entry.fingerprint ?? '', target);
+  const item = target.writable(entry.item, link, entry.fingerprint ?? '');
   if (link === null || link.idAttempt !== idAttempt) {
     const mayExist = entry.sent || entry.reason !== 'new';
     return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
@@ -31,46 +31,7 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   if (isAsWanted && link.drift === null && !entry.sent && entry.replaces === undefined) return null;
   const { versionTag, remoteId } = link;
   const update = { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId } as const;
-  const isUsable = 'description' in item && link.isRebuilt !== true;
-  return isUsable ? { ...update, hadDescription: hadDescription(link, item, target) } : update;
-}
-
-/** Returns a predicate: whether the last write had a description. It errs once in 262,144 times. */
-function hadDescription({ fingerprint }: Link, item: CalendarItem, { identity }: OpenTarget) {
-  return (description: string) => {
-    const differing = identity.differingFields(fingerprint, identity.fingerprint({ ...item, description }));
-    return !differing.includes('description') && !differing.includes(UNKNOWN_FIELD);
-  };
-}
-
-/** Returns the stored item, completed with expected properties that the target's answer omits. */
-export function wholeOf(stored: Item, wanted: Item | null): Item {
-  if (wanted === null || !('properties' in wanted) || !('properties' in stored)) return stored;
-  return { ...stored, properties: { ...wanted.properties, ...stored.properties } };
-}
-
-/**
- * Removes properties that the mapping no longer contains, since an operator may have removed them for privacy. The next plan finds the
- * difference and writes the other changes.
- */
-function asMappedNow(item: Item, { crm }: OpenTarget): Item {
-  if (crm === null || !('properties' in item)) return item;
-  const names = new Set(crm.mapping.properties.map(({ name }) => name));
-  const retained = Object.entries(item.properties).filter(([name]) => names.has(name));
-  return { ...item, properties: Object.fromEntries(retained) };
-}
-
-/**
- * Returns an item without negative refusals, unless they revert a refusal that the daemon wrote. Someone with the same email address may
- * have refused in the CRM since, and no other patient data may revert that refusal.
- */
-function withoutIdleDenials(item: Item, link: Link | null, fingerprint: string, { crm, identity }: OpenTarget): Item {
-  if (crm === null || crm.refusals.length === 0 || !('properties' in item)) return item;
-  const changed = link === null ? [] : identity.differingFields(link.fingerprint, fingerprint);
-  const isIdle = (name: string) =>
-    crm.refusals.some(({ property }) => property === name) && item.properties[name] !== true && !changed.includes(name);
-  const retained = Object.entries(item.properties).filter(([name]) => !isIdle(name));
-  return { ...item, properties: Object.fromEntries(retained) };
+  return { ...update, ...target.updateFacts(item, link) };
 }
 
 /**
@@ -93,9 +54,13 @@ export function settlementOf(
   { entry, link, isAnew }: SentEntry,
   {
     tenant: { random, elapsedBetween },
-    target: { identity },
+    target: { identity, completed },
     now,
-  }: { tenant: Pick<OpenTenant, 'random' | 'elapsedBetween'>; target: Pick<OpenTarget, 'identity'>; now: Instant },
+  }: {
+    tenant: Pick<Engine, 'random' | 'elapsedBetween'>;
+    target: Pick<EngineTarget, 'completed' | 'identity'>;
+    now: Instant;
+  },
 ): OutboxSettlement {
   switch (outcome.result) {
     case 'written': {
@@ -103,7 +68,7 @@ export function settlementOf(
       const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
       const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
-      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(wholeOf(stored, entry.item));
+      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(completed(stored, entry.item));
       const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
       return {
         entry,
@@ -224,8 +189,8 @@ const UNPLACED_REST_MS = MINUTE_MS;
 export function restsUntil(
   { sent, sentAt }: OutboxEntry,
   link: Link | null,
-  { supports: { keys } }: OpenTarget,
-  { clock, elapsedBetween }: Pick<OpenTenant, 'clock' | 'elapsedBetween'>,
+  { supports: { keys } }: EngineTarget,
+  { clock, elapsedBetween }: Pick<Engine, 'clock' | 'elapsedBetween'>,
 ): Instant | null {
   if (link?.isUnplaced === true) return clock() + UNPLACED_REST_MS;
   if (keys === 'enforced' || !sent || sentAt === null || link !== null) return null;
@@ -236,29 +201,21 @@ export function restsUntil(
   return elapsedMs >= 0 && restMs > 0 ? now + Math.ceil(restMs) : null;
 }
 
-/** Codes of activities and deals without an existing contact. */
-export const CONTACT_MISSING: ReadonlySet<string> = new Set(['contact-missing']);
-
 /**
- * Returns until when activities and deals wait for a refused contact: until the contact's next attempt. Contacts with a pending write delay
- * them less. Empty if no outcome requires it.
- * @returns delays by the contact's key
+ * Returns until when objects wait for refused objects on which they depend: until the next attempt of each. Objects with a pending write
+ * delay them less. Empty if no outcome requires it.
+ * @returns delays by the key of the other object
  */
-export async function restsOfContacts(
-  { outbox, targets }: Pick<OpenTenant, 'outbox' | 'targets'>,
-  { configuration: { crm } }: Pick<OpenTarget, 'configuration'>,
+export async function restsOfDependencies(
+  { outbox, targets }: Pick<Engine, 'outbox' | 'targets'>,
+  { dependsOn }: Pick<EngineTarget, 'dependsOn'>,
   outcomes: readonly Outcome<Item>[],
 ): Promise<ReadonlyMap<ItemKey, Instant>> {
-  const contacts = targets.get(crm?.contacts ?? '');
-  const isAny = outcomes.some((one) => one.result === 'failed' && CONTACT_MISSING.has(one.error.code));
-  if (contacts === undefined || !isAny) return new Map();
-  const refused = [...(await outbox.pending(contacts.id)).values()].filter(({ parked }) => parked);
-  return new Map(refused.map(({ recordId, dueAt }) => [contacts.identity.key(recordId, 0), dueAt]));
-}
-
-/** Returns the key of the contact of an entry's object. */
-export function contactOf({ item }: OutboxEntry): string {
-  return item !== null && 'contactKey' in item ? (item.contactKey ?? '') : '';
+  const other = targets.get(dependsOn?.target ?? '');
+  const isAny = outcomes.some((one) => one.result === 'failed' && one.error.code === dependsOn?.missing);
+  if (other === undefined || !isAny) return new Map();
+  const refused = [...(await outbox.pending(other.id)).values()].filter(({ parked }) => parked);
+  return new Map(refused.map(({ recordId, dueAt }) => [other.identity.key(recordId, 0), dueAt]));
 }
 
 /**
@@ -266,8 +223,8 @@ export function contactOf({ item }: OutboxEntry): string {
  * @returns one of them with its longest delay; null: each has its own delay
  */
 export async function waitForHost(
-  { id, outages, targetStore }: Pick<OpenTenant, 'id' | 'outages' | 'targetStore'>,
-  target: OpenTarget,
+  { id, outages, targetStore }: Pick<Engine, 'id' | 'outages' | 'targetStore'>,
+  target: EngineTarget,
   outcomes: readonly Outcome<Item>[],
 ): Promise<{ recordId: string; longestMs: number } | null> {
   for (const outcome of outcomes) {
@@ -281,28 +238,28 @@ export async function waitForHost(
   return null;
 }
 
-/** Restarts entries that wait for contacts, after contacts were created. */
-export async function wakeBelonging(
-  { clock, outbox, targets }: Pick<OpenTenant, 'clock' | 'outbox' | 'targets'>,
-  { id }: Pick<OpenTarget, 'id'>,
+/** Restarts entries of other targets that wait for objects of this one, after some were created. */
+export async function wakeDependents(
+  { clock, outbox, targets }: Pick<Engine, 'clock' | 'outbox' | 'targets'>,
+  { id }: Pick<EngineTarget, 'id'>,
 ): Promise<void> {
-  for (const { id: other, configuration } of targets.values()) {
-    if (configuration.crm?.contacts === id) await outbox.hurry(other, clock(), CONTACT_MISSING);
+  for (const { id: other, dependsOn } of targets.values()) {
+    if (dependsOn?.target === id) await outbox.hurry(other, clock(), new Set([dependsOn.missing]));
   }
 }
 
 /** Counts pending erasures. An operator requested them, so they need no plan. */
 export async function countErasures(
-  { outbox }: Pick<OpenTenant, 'outbox'>,
-  { id }: Pick<OpenTarget, 'id'>,
+  { outbox }: Pick<Engine, 'outbox'>,
+  { id }: Pick<EngineTarget, 'id'>,
 ): Promise<number> {
   return [...(await outbox.pending(id)).values()].filter(({ reason }) => reason === 'forgotten').length;
 }
 
 /** Logs each deleted entry with ids only, and erasures without ids. */
 export function logDeletions(
-  { log }: Pick<OpenTenant, 'log'>,
-  target: OpenTarget,
+  { log }: Pick<Engine, 'log'>,
+  target: EngineTarget,
   outcomes: readonly Outcome<Item>[],
   sent: ReadonlyMap<string, { entry: OutboxEntry }>,
 ): void {

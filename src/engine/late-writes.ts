@@ -1,13 +1,12 @@
-import { windowOf } from '../domain/mapping-sources.ts';
-import { linkOf, namesOf } from '../engine/adopt.ts';
-import { asOtherWrite } from '../engine/audit.ts';
-import type { Lease } from '../engine/store.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, RemoteItem } from '../model/operations.ts';
 import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../model/time.ts';
 import { inPieces } from '../pieces/in-pieces.ts';
-import type { OutboxEntry } from '../state/formats.ts';
-import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+import { linkOf, namesOf } from './adopt.ts';
+import { asOtherWrite } from './audit.ts';
+import type { PreparedTarget } from './lane.ts';
+import type { Engine, EngineTarget } from './ports.ts';
+import type { Lease, OutboxEntry } from './store.ts';
 
 /** Maximum delay of an unanswered request in a proxy, a queue or a stalled server. Chosen by clinic-mirror. */
 export const STILL_ON_ITS_WAY_MS = 10 * MINUTE_MS;
@@ -22,8 +21,8 @@ const KEYS_AT_ONCE = 100;
  * longer.
  */
 export async function recordUnanswered(
-  tenant: Pick<OpenTenant, 'clock' | 'unanswered'>,
-  target: OpenTarget,
+  tenant: Pick<Engine, 'clock' | 'unanswered'>,
+  target: EngineTarget,
   operations: readonly { entry: OutboxEntry; operation: { key: string } }[],
 ): Promise<void> {
   const { keys } = target.supports;
@@ -36,12 +35,12 @@ export async function recordUnanswered(
 
 /**
  * Searches for late writes. An object of this installation without a link or a pending change, such as a create that arrives after a
- * deletion, gets a link. An object with an older write, in a CRM that compares no versions, updates its link. The next plan treats both
+ * deletion, gets a link. An object with an older write, in a target that compares no versions, updates its link. The next plan treats both
  * like other differences. An object without marks names no record, so it is removed here, and looked for again after a day.
  * @returns when the next search is due; null for no search
  */
 export async function lookForLate(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore' | 'unanswered'>,
+  tenant: Pick<Engine, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore' | 'unanswered'>,
   { target, container }: PreparedTarget,
   lease: Lease,
   signal: AbortSignal,
@@ -69,16 +68,16 @@ export async function lookForLate(
 
 /**
  * Removes objects of unanswered writes that carry no marks, and that no link and no pending change names: their record was deleted
- * meanwhile. No approval is required, since no record loses its object. A past event may have lost its link, and stays.
+ * meanwhile. No approval is required, since no record loses its object. A past object may have lost its link, and stays.
  */
 async function removeNameless(
-  { clock, links, log, outbox }: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox'>,
+  { clock, links, log, outbox }: Pick<Engine, 'clock' | 'links' | 'log' | 'outbox'>,
   prepared: PreparedTarget,
   found: readonly RemoteItem<Item>[],
   signal: AbortSignal,
 ): Promise<void> {
   const { id, identity } = prepared.target;
-  const window = windowOf(prepared.target, clock());
+  const window = prepared.target.windowAt(clock());
   const bare = found.filter(
     ({ marksLost, item }) => marksLost === true && item !== null && !hasPassed(identity.spanOf(item), window),
   );
@@ -119,8 +118,8 @@ export async function removeAll(
 }
 
 async function cameLate(
-  { links, outbox, clock }: Pick<OpenTenant, 'clock' | 'links' | 'outbox'>,
-  { id, identity }: OpenTarget,
+  { links, outbox, clock }: Pick<Engine, 'clock' | 'links' | 'outbox'>,
+  { id, identity }: EngineTarget,
   found: readonly RemoteItem<Item>[],
 ): Promise<Link[]> {
   const there = found.flatMap((remote) => linkOf(remote, identity, clock()) ?? []);

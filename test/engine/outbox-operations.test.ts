@@ -1,18 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { operationFor, wholeOf } from '../../src/jobs/outbox-operations.ts';
+import { wholeOf } from '../../src/domain/target-traits.ts';
+import { operationFor } from '../../src/engine/outbox-operations.ts';
+import type { OutboxEntry } from '../../src/engine/store.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem } from '../../src/model/items.ts';
 import type { Link, Operation } from '../../src/model/operations.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import type { OutboxEntry } from '../../src/state/formats.ts';
 import { itemWith, type UpdateOperation } from '../contract/contract-kit.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTarget } from '../jobs/open-tenant.ts';
+import { type CrmWorld, openCrmWorld, patientOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
-import { cycle, drain, pull, targetOf } from './cycle.ts';
-import { createModelTarget } from './model-target.ts';
-import { openTarget } from './open-tenant.ts';
-import { type CrmWorld, openCrmWorld, patientOf } from './world.ts';
 
 const MAPPING = { name: 'lastName', optedOut: { from: 'consents.marketing', values: { true: false, false: true } } };
 

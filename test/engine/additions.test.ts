@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { auditTarget } from '../../src/engine/audit-target.ts';
 import { eraseRecords } from '../../src/features/forget/erase.ts';
 import { findRecords } from '../../src/features/forget/records.ts';
-import { auditTarget } from '../../src/jobs/audit.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { cycle, drain, NEVER, pull, targetOf, twoCycles } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { withSource } from '../support/with-source.ts';
-import { cycle, drain, NEVER, pull, targetOf, twoCycles } from './cycle.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { createModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis();
 const NOTE = 'bring the X-ray';

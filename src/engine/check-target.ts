@@ -1,7 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { type AuditOptions, asksForPlan, auditTarget, type TargetAuditor } from './audit.ts';
-import type { OpenTarget } from './tenant.ts';
+import { type AuditOptions, asksForPlan, auditTarget, type TargetAuditor } from './audit-target.ts';
+import type { EngineTarget } from './ports.ts';
 
 /** Result of checking one target. */
 interface TargetCheck {
@@ -20,11 +20,11 @@ const LONGEST_WAIT_MS = MINUTE_MS;
  * Audits one target after a change notification. The notification is never lost: while the target is busy or paused, the check is repeated.
  * @param options.once no change is known: no repetition is needed
  * @param options.whole read all objects, because the vendor lost notifications
- * @param options.changesOnly ask only the change feed. If the calendar is gone, a complete audit is due at once
+ * @param options.changesOnly ask only the change feed. If the container is gone, a complete audit is due at once
  */
 export async function checkTarget(
   tenant: TargetAuditor,
-  target: OpenTarget,
+  target: EngineTarget,
   { once = false, ...options }: Pick<AuditOptions, 'whole' | 'changesOnly'> & { once?: boolean },
   signal: AbortSignal,
 ): Promise<TargetCheck> {
@@ -38,7 +38,7 @@ export async function checkTarget(
     const report = await auditTarget(tenant, target, signal, { ...options, comesAgain: !once });
     return report === null ? later(BUSY_MS) : { restore: asksForPlan(target, report), againInMs: null };
   } catch (error) {
-    if (asMirrorError(error).code !== 'calendar-gone') throw error;
+    if (asMirrorError(error).code !== target.containerGone) throw error;
     return { restore: false, againInMs: 0 };
   }
 }

@@ -1,15 +1,15 @@
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, Outcome } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
-import type { OutboxEntry } from '../state/formats.ts';
-import type { OpenTenant } from './tenant.ts';
+import type { Engine } from './ports.ts';
+import type { OutboxEntry } from './store.ts';
 
 /** Sent changes of a batch, by record. */
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
-/** Adds what users had added to the event of a replaced record, if the entry replaces one and no event took it over yet. */
+/** Adds what users had added to the object of a replaced record, if the entry replaces one and no object took it over yet. */
 export async function withAdditions(
-  { recentObjects }: Pick<OpenTenant, 'recentObjects'>,
+  { recentObjects }: Pick<Engine, 'recentObjects'>,
   target: string,
   { replaces }: OutboxEntry,
   operation: Operation<Item>,
@@ -20,11 +20,11 @@ export async function withAdditions(
 }
 
 /**
- * Stores what users had added to removed events, before the removals are acknowledged. A process that dies between the removal and this step
+ * Stores what users had added to removed objects, before the removals are acknowledged. A process that dies between the removal and this step
  * loses the additions.
  */
 export async function recordAdditions(
-  { recentObjects }: Pick<OpenTenant, 'recentObjects'>,
+  { recentObjects }: Pick<Engine, 'recentObjects'>,
   target: string,
   { outcomes, sent }: { outcomes: readonly Outcome<Item>[]; sent: Sent },
   now: Instant,
@@ -40,7 +40,7 @@ export async function recordAdditions(
 
 /** Removes the additions that acknowledged writes took over. */
 export async function removeAdditions(
-  { recentObjects }: Pick<OpenTenant, 'recentObjects'>,
+  { recentObjects }: Pick<Engine, 'recentObjects'>,
   target: string,
   { outcomes, sent }: { outcomes: readonly Outcome<Item>[]; sent: Sent },
 ): Promise<void> {

@@ -1,21 +1,24 @@
-import type { RemoteChanges } from '../connectors/connector.ts';
-import { windowOf } from '../domain/mapping-sources.ts';
-import { refusedThere } from '../domain/refusals.ts';
-import { type Audit, type AuditInput, audit } from '../engine/audit.ts';
-import { countDrift } from '../engine/drift.ts';
-import { findLinked, openContainer, recordFailure, recordHostRecovery, recordUnlocated } from '../engine/lane.ts';
-import { readState } from '../engine/open.ts';
-import { auditRules } from '../engine/policy.ts';
-import type { Lease, StoredTarget } from '../engine/store.ts';
-import { laneLease } from '../engine/store.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
-import type { DriftCounts, DriftReport } from '../model/run-schemas.ts';
+import { type DriftCounts, type DriftReport, isReplaced, replacedReport } from '../model/run-schemas.ts';
 import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
 import { inPieces } from '../pieces/in-pieces.ts';
+import { type Audit, type AuditInput, audit } from './audit.ts';
+import { countDrift } from './drift.ts';
+import {
+  findLinked,
+  openContainer,
+  type PreparedTarget,
+  recordFailure,
+  recordHostRecovery,
+  recordUnlocated,
+} from './lane.ts';
 import { removeAll } from './late-writes.ts';
-import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+import { readState } from './open.ts';
+import { auditRules } from './policy.ts';
+import type { Engine, EngineTarget, RemoteChanges } from './ports.ts';
+import { type Lease, laneLease, type StoredTarget } from './store.ts';
 
 /** Objects of one lookup, and most lookups of silent writes and of objects that were absent before. */
 const MOST_LOOKED_FOR = 100;
@@ -39,7 +42,7 @@ interface Query {
  * section 3.5). Therefore the audit looks up recent writes by key if the feed omits them.
  */
 async function askTarget(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log'>,
+  tenant: Pick<Engine, 'clock' | 'links' | 'log'>,
   { target, container }: PreparedTarget,
   query: Query,
   signal: AbortSignal,
@@ -67,7 +70,7 @@ async function askTarget(
 
 /** Restarts a feed with an unreadable answer: writes must not stop because of it. */
 async function read(
-  tenant: Pick<OpenTenant, 'log'>,
+  tenant: Pick<Engine, 'log'>,
   { target, container }: PreparedTarget,
   query: Query,
   signal: AbortSignal,
@@ -97,7 +100,7 @@ async function lookFor(
 
 /** Returns the remote id of a link's object. A remote id equal to the key is not stored in the link. */
 export function remoteIdOf(
-  { identity }: Pick<OpenTarget, 'identity'>,
+  { identity }: Pick<EngineTarget, 'identity'>,
   { recordId, remoteId, idAttempt }: Link,
 ): string {
   return remoteId ?? identity.key(recordId, idAttempt);
@@ -112,27 +115,17 @@ const WHOLE_EVERY_MS = DAY_MS;
 const MOST_COPIES = 1_000;
 
 /** Returns whether a cycle must follow an audit: an object must be restored, or planned for the first time. */
-export function asksForPlan({ configuration }: OpenTarget, report: DriftReport): boolean {
-  const { edited, removed, churning, unlinked, overwritten = 0, calendarReplaced } = report;
+export function asksForPlan({ configuration }: EngineTarget, report: DriftReport): boolean {
+  const { edited, removed, churning, unlinked, overwritten = 0 } = report;
   const toRestore = auditRules(configuration).drift === 'repair' ? edited + removed - churning : 0;
-  return calendarReplaced === true || toRestore + unlinked + overwritten > 0;
+  return isReplaced(report) || toRestore + unlinked + overwritten > 0;
 }
 
-/** Members of a tenant that an audit of a target uses. */
+/** What an audit of a target uses. */
 export interface TargetAuditor
   extends Pick<
-    OpenTenant,
-    | 'clock'
-    | 'configuration'
-    | 'id'
-    | 'leases'
-    | 'links'
-    | 'log'
-    | 'outages'
-    | 'outbox'
-    | 'random'
-    | 'targetStore'
-    | 'targets'
+    Engine,
+    'clock' | 'id' | 'leases' | 'links' | 'log' | 'outages' | 'outbox' | 'random' | 'targetStore' | 'targets'
   > {}
 
 /** How much of a target an audit reads. */
@@ -141,19 +134,19 @@ export interface AuditOptions {
   whole?: boolean;
   /** The caller retries soon if the target is busy. */
   comesAgain?: boolean;
-  /** Asks only the change feed: one request if nothing changed. A calendar without a feed is only asked whether it exists. */
+  /** Asks only the change feed: one request if nothing changed. A target without a feed is only asked whether it exists. */
   changesOnly?: boolean;
 }
 
 /**
  * Reads a target's changes or all its objects, compares them with the last writes, and records manual edits as drift. The target's policy
- * decides whether the next plan restores the object (`repair`), or keeps the edit until the appointment changes (`keep`, `report`). All
+ * decides whether the next plan restores the object (`repair`), or keeps the edit until the record changes (`keep`, `report`). All
  * writes thus use the plan's guard, outbox and reasons.
  * @returns null if the target is busy or paused: the next audit checks again; with `changesOnly` also if nothing changed
  */
 export function auditTarget(
   tenant: TargetAuditor,
-  target: OpenTarget,
+  target: EngineTarget,
   signal: AbortSignal,
   options: AuditOptions = {},
 ): Promise<DriftReport | null> {
@@ -162,7 +155,7 @@ export function auditTarget(
 
 async function auditInLane(
   tenant: TargetAuditor,
-  target: OpenTarget,
+  target: EngineTarget,
   signal: AbortSignal,
   options: AuditOptions,
 ): Promise<DriftReport | null> {
@@ -177,7 +170,7 @@ async function auditInLane(
     if (record.container === null || record.adoptedAt === null || rests) return null;
     const changesOnly = options.changesOnly === true;
     const hasNoFeed = record.cursor === null && record.readWholeAt !== null;
-    // Detects a deleted calendar here, since a cycle without changes sends its target no request. A feed detects it too.
+    // Detects a deleted container here, since a cycle without changes sends its target no request. A feed detects it too.
     if (!changesOnly || hasNoFeed) target.preparedContainer = null;
     const container = await openContainer(tenant, target, lane, signal);
     if (container === null) return await recordReplaced(tenant, target);
@@ -185,7 +178,7 @@ async function auditInLane(
     const guarded = AbortSignal.any([signal, lane.signal]);
     const isWhole = options.whole === true || (!changesOnly && isWholeDue(record, tenant.clock()));
     const startedAt = tenant.clock();
-    const query = { cursor: isWhole ? null : record.cursor, window: windowOf(target, startedAt) };
+    const query = { cursor: isWhole ? null : record.cursor, window: target.windowAt(startedAt) };
     const { changes, seen } = await askTarget(tenant, { target, container }, query, guarded);
     const isQuiet = changesOnly && changes.scope === 'since' && changes.items.length + changes.removed.length === 0;
     // A feed without changes since the last comparison confirms its result.
@@ -212,8 +205,8 @@ async function auditInLane(
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
-    // The caller requests a complete audit, which looks for the calendar.
-    if (options.changesOnly === true && failure.code === 'calendar-gone') throw failure;
+    // The caller requests a complete audit, which looks for the container.
+    if (options.changesOnly === true && failure.code === target.containerGone) throw failure;
     // Another process that took over the lane continues: no failure of the target.
     if (!lane.signal.aborted && failure.code !== 'lease-lost') await recordFailure(tenant, target, failure);
     return null;
@@ -242,13 +235,12 @@ async function compareAndStore(
   return { report, ambiguous: found.ambiguous - duplicatesRemoved };
 }
 
-/** The old calendar's links are already deleted; the next plan rebuilds links and fills the new calendar. */
+/** The old container's links are already deleted; the next plan rebuilds links and fills the new container. */
 async function recordReplaced(
-  tenant: Pick<OpenTenant, 'clock' | 'targetStore'>,
-  target: OpenTarget,
+  tenant: Pick<Engine, 'clock' | 'targetStore'>,
+  target: EngineTarget,
 ): Promise<DriftReport> {
-  const nothing = { checked: 0, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0, churningFields: [] };
-  const report = { ...nothing, checkedAt: tenant.clock(), calendarReplaced: true };
+  const report = replacedReport(tenant.clock());
   await tenant.targetStore.write(target.id, { drift: report });
   return report;
 }
@@ -258,23 +250,23 @@ function isWholeDue({ readWholeAt }: StoredTarget, now: Instant): boolean {
 }
 
 async function auditInput(
-  { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
-  { id, identity }: OpenTarget,
-  clinicRead: Pick<AuditInput, 'reading' | 'window'>,
+  { links, outbox }: Pick<Engine, 'links' | 'outbox'>,
+  { id, identity }: EngineTarget,
+  shown: Pick<AuditInput, 'reading' | 'window'>,
 ): Promise<AuditInput> {
-  return { ...clinicRead, ...(await readState({ links, outbox }, id)), identity };
+  return { ...shown, ...(await readState({ links, outbox }, id)), identity };
 }
 
-/** Records manual objects that clinic-mirror does not change: copies of its own objects, and refusals in the CRM. */
+/** Records manual objects that clinic-mirror does not change: copies of its own objects, and refusals in the target. */
 async function recordManualObjects(
-  { targetStore }: Pick<OpenTenant, 'targetStore'>,
-  { id, crm }: OpenTarget,
+  { targetStore }: Pick<Engine, 'targetStore'>,
+  { id, listsCopies, refusedIn }: EngineTarget,
   { found, input, before }: { found: Audit; input: AuditInput; before: StoredTarget },
   signal: AbortSignal,
 ): Promise<void> {
-  if (crm === null) return;
+  if (!listsCopies) return;
   const copies = [...new Set(found.surplus.map(({ recordId }) => recordId))].slice(0, MOST_COPIES);
-  const refusing = refusedThere(input.reading.items, crm.refusals, input, before.refusedThere);
+  const refusing = refusedIn(input.reading.items, input, before.refusedThere);
   await targetStore.write(id, { copies, refusedThere: await inPieces(refusing, signal) });
 }
 
@@ -283,7 +275,7 @@ async function recordManualObjects(
  * which the vendor lists objects. Therefore no object counts as removed before a lookup.
  */
 async function compareWithTarget(
-  target: OpenTarget,
+  target: EngineTarget,
   container: string,
   input: AuditInput,
   signal: AbortSignal,
@@ -303,12 +295,12 @@ async function compareWithTarget(
 
 /**
  * Removes further objects with the marks of a record: after a client renamed an object and the daemon wrote the old name again, after a
- * restore from a bin, or after an event was copied, or moved away and back. No approval is required, since no record loses its object. A
+ * restore from a bin, or after an object was copied, or moved away and back. No approval is required, since no record loses its object. A
  * policy without removals keeps them.
  * @returns number of removed objects
  */
 async function removeDuplicates(
-  tenant: Pick<OpenTenant, 'log'>,
+  tenant: Pick<Engine, 'log'>,
   { target, container }: PreparedTarget,
   { surplus }: Audit,
   signal: AbortSignal,
@@ -320,7 +312,7 @@ async function removeDuplicates(
     return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isDuplicate: true } as const;
   });
   const removed = await removeAll({ target, container }, deletions, signal);
-  tenant.log.warn({ target: id, removed, found: surplus.length }, 'duplicate objects of appointments were removed');
+  tenant.log.warn({ target: id, removed, found: surplus.length }, 'duplicate objects of records were removed');
   return removed;
 }
 
@@ -333,8 +325,8 @@ interface StoredAudit {
 }
 
 async function storeAudit(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
-  target: OpenTarget,
+  tenant: Pick<Engine, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
+  target: EngineTarget,
   { found, duplicatesRemoved, before, isWhole }: StoredAudit,
   lane: Lease,
 ): Promise<DriftReport> {
@@ -369,8 +361,8 @@ const MOST_NAMED = 20;
 
 /** Names unreadable objects when their number changed: a name is the object's id in the target, without content. */
 function logUnreadable(
-  tenant: Pick<OpenTenant, 'log'>,
-  target: OpenTarget,
+  tenant: Pick<Engine, 'log'>,
+  target: EngineTarget,
   names: readonly string[],
   before: number,
 ): void {
@@ -380,7 +372,7 @@ function logUnreadable(
 }
 
 /** Logs each object once, when the audit finds it. */
-function logDrift(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: DriftCounts): void {
+function logDrift(tenant: Pick<Engine, 'log'>, target: EngineTarget, drift: DriftCounts): void {
   const { edited, removed, fields, churning, churningFields } = drift;
   tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed manually in a target');
   if (churning > 0) {
