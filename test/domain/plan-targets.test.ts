@@ -5,9 +5,9 @@ import { type PlannedTargets, planTargets } from '../../src/domain/plan-targets.
 import { FingerprintMemory } from '../../src/engine/identity.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { atOnce, type Pieces } from '../../src/model/pieces.ts';
-import { appointmentOf } from '../domain/arbitraries.ts';
-import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, quiet } from '../domain/cycle-input.ts';
 import { patientOf } from '../jobs/world.ts';
+import { appointmentOf } from './arbitraries.ts';
+import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, quiet } from './cycle-input.ts';
 
 /** PLANS=2000 looks longer. */
 const PLANS = Number(process.env.PLANS ?? 20);
