@@ -14,7 +14,6 @@ import {
   folderBreaches,
   functionLengthBreaches,
   innerBreaches,
-  lengthBreaches,
   measuringBreaches,
   moduleBreaches,
   packageBreaches,
@@ -54,7 +53,6 @@ describe('the project', () => {
     ['the daemon loads nothing of src/setup/', setupBreaches],
     ['BullMQ and Redis are known where they belong', packageBreaches],
     ['engine/, domain/ and model/ are pure', purityBreaches],
-    ['files are of readable length', lengthBreaches],
     ['nothing prints past the log', consoleBreaches],
     ['no import is computed', computedImportBreaches],
     ['no module has mutable state', stateBreaches],
@@ -329,11 +327,6 @@ describe('a breach is reported', () => {
       'src/domain/a.ts:3 uses new Date(): domain/ takes it as an argument',
       'src/domain/a.ts:3 uses Math.random: domain/ takes it as an argument',
     ]);
-  });
-
-  test('a file of 401 lines, not of 400', () => {
-    const files = project({ 'src/log/a.ts': 'x;\n'.repeat(401), 'src/log/b.ts': 'x;\n'.repeat(400) });
-    expect(lengthBreaches(files)).toEqual(['src/log/a.ts has 401 lines, more than 400']);
   });
 
   test('a function of 71 lines, not of 70, whatever stands around it', () => {

@@ -22,7 +22,7 @@ export interface PlanOptions {
   /** Null for read-only use: no writes, no adoption. */
   lease: Lease | null;
   progress: Progress;
-  /** Start of the cycle, if it may read only a part; absent: a whole reading. */
+  /** Start of the cycle, if it may read only a part; absent: a full read. */
   pacedAt?: Instant;
   /** The slow lists were just read. */
   justRead?: boolean;
@@ -30,7 +30,7 @@ export interface PlanOptions {
 
 /**
  * One cycle up to its plans: reads the source, opens the state of each target, confirms that absent records are gone, and plans. The caller
- * commits the plans (`commit.ts`). A part of a reading is planned by itself, and the whole is read if the part raises a question.
+ * commits the plans (`commit.ts`). A partial read is planned first. If it leaves a question open, a full read follows.
  */
 export async function planCycle<T extends EngineTarget, R extends Reading>(
   engine: Engine<T, R>,
@@ -56,14 +56,14 @@ export async function planCycle<T extends EngineTarget, R extends Reading>(
   return cycle;
 }
 
-/** A part of a reading, before it is read. */
+/** A partial read before its request. */
 interface PartRequest<T extends EngineTarget, R extends Reading> {
   readings: Readings<R>;
   request: Omit<ReadingRequest<T>, 'reach'>;
   lease: Lease | null;
 }
 
-/** Plans targets over a part of a reading. @returns null if a whole reading is required */
+/** Plans targets over a partial read. @returns null if a full read is required */
 async function planPart<T extends EngineTarget, R extends Reading>(
   engine: Engine<T, R>,
   { readings, request, lease }: PartRequest<T, R>,
@@ -144,7 +144,7 @@ function cycleOf<T extends EngineTarget, R extends Reading>(
   };
 }
 
-/** Decides about targets that can be planned in parts; the others always need a whole reading. */
+/** Decides about targets that can be planned in parts; the others always need a full read. */
 function isPlain({ facts, loadContext: { reading } }: Loaded, plans: readonly TargetPlan<EngineTarget>[]): boolean {
   return (
     reading.completeness === 'complete' &&

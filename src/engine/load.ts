@@ -77,7 +77,7 @@ export async function loadCycle<T extends EngineTarget, R extends Reading>(
   };
 }
 
-/** Loads a plan's input from a part of a reading, without a judgement about absent records. */
+/** Loads a plan's input from a partial read, without a judgement about absent records. */
 export async function loadPart<T extends EngineTarget, R extends Reading>(
   engine: Engine<T, R>,
   targets: readonly T[],

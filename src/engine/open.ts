@@ -57,7 +57,7 @@ export async function openStates<T extends EngineTarget>(
   return { states, skippedTargets: skipped };
 }
 
-/** Opens a state. A failure is recorded here, while the host that caused it is known. */
+/** Opens a state. Records a failure here, while the daemon knows the host that caused it. */
 function openOrRecordFailure(
   tenant: Engine,
   target: EngineTarget,

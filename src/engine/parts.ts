@@ -4,16 +4,16 @@ import type { TargetSummary } from './store.ts';
 import { isDecided, type TargetPlan } from './target-plan.ts';
 
 /**
- * Returns targets that this cycle may plan over a part of a reading: new or changed records. Such a plan removes nothing and judges nothing.
- * Other cases require a whole reading: an unproven removal, a record that differs from its link's time, a suspicion.
- * @returns null if a whole reading is required
+ * Returns targets that this cycle may plan over a partial read: new or changed records. Such a plan removes nothing and judges nothing.
+ * Other cases require a full read: an unproven removal, a record that differs from its link's time, a suspicion.
+ * @returns null if a full read is required
  */
 export async function partialTargets<T extends EngineTarget>(
   engine: Pick<Engine, 'configVersion' | 'followers' | 'holds' | 'planLifeMs' | 'protection' | 'targetStore'>,
   targets: readonly T[],
   startedAt: Instant,
 ): Promise<readonly T[] | null> {
-  // A decision about a hold requires a whole reading.
+  // A decision about a hold requires a full read.
   if ((await engine.holds.list()).some(({ state }) => state !== 'rejected')) return null;
   const summaries = await engine.targetStore.summarize(targets.map(({ id }) => id));
   const now = { number: await engine.configVersion.join(), wentBackAt: await engine.protection.wentBackAt() };
@@ -40,7 +40,7 @@ function needsWhole(
 }
 
 /**
- * Returns whether a plan over a part is acceptable. Removals, and targets with more changed than confirmed records, require a whole reading.
+ * Returns whether a plan over a part is acceptable. Removals, and targets with more changed than confirmed records, require a full read.
  * Data of another source has unknown ids, or known ids with other contents, and would confirm almost no record.
  */
 export function canStand(plan: TargetPlan): boolean {

@@ -17,7 +17,7 @@ import { checkReading, type ReadingCheck, replacesNearlyAll } from './replaced.t
 import { weighRestorations } from './restorations.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 
-/** What one target's plan is made of. */
+/** Parts of one target's plan. */
 interface Planning {
   input: TargetInput;
   cycle: CycleInput;
@@ -41,7 +41,7 @@ export function* planTarget<Input extends TargetInput>(
   const compared = yield* compare(planning, view, absent);
   const { difference, stopped, judged, ...omitted } = compared;
   const { permitted } = judged;
-  // A part of a reading proves nothing about the rest.
+  // A partial read proves nothing about the rest.
   const isWhole = cycle.reach === 'whole';
   const base = {
     target,

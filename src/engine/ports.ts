@@ -93,7 +93,7 @@ export interface TargetView {
 
 /** What one target shows of the source in one cycle: all that a plan knows of contents. */
 export interface Projection extends Comparability {
-  /** The target's window at the start of the reading. */
+  /** The target's window at the beginning of the read. */
   window: TimeWindow;
   /** The part of the window that the reading covers. */
   windowRead: TimeWindow;
@@ -141,7 +141,7 @@ export interface Listing {
 
 /** How to fetch a stream's records individually, and how to judge the list with the result. */
 export interface SingleReads<Record extends { id: string } = { id: string }> {
-  /** Start of the list's reading. */
+  /** Start of the list's read. */
   readAt: Instant;
   readAlone(recordId: string, signal: AbortSignal): Promise<Lookup<Record>>;
   /** Returns whether a complete list must show an individually fetched record. */
@@ -151,7 +151,7 @@ export interface SingleReads<Record extends { id: string } = { id: string }> {
 /** What the source said in one cycle, with its completeness. */
 export interface Reading<Target extends PlannableTarget = PlannableTarget> {
   reach: Reach;
-  /** Start of the reading. A plan describes this instant. */
+  /** Start of the read. A plan describes this instant. */
   startedAt: Instant;
   /** Names of the streams with single reads. */
   streamNames: readonly string[];
@@ -223,7 +223,7 @@ export interface Source<R extends Reading = Reading> {
   invalidate(): void;
   /** Whether records in memory were discarded. */
   isInvalidated(): boolean;
-  /** Receives the open questions of a whole reading, for the next one. */
+  /** Receives the open questions of a full read, for the next read. */
   learn(confirmations: Confirmations, gaps: ReadonlyMap<string, readonly TargetGap[]>): void;
 }
 

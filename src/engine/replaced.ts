@@ -24,7 +24,7 @@ export interface ReadingRecords extends Readonly<Record<Exclude<keyof ReadingFac
 
 /** Share that means nearly everything. */
 const SHARE = 0.75;
-/** With fewer records, a day's normal work may replace all of them. */
+/** With fewer records, a day's normal work may replace each record. */
 const IDS_FROM = 5;
 const CONTENTS_FROM = 10;
 
@@ -123,7 +123,7 @@ interface ReadingFor {
   configVersion: ConfigurationInUse;
 }
 
-/** What the contents of a target prove about a reading. */
+/** Facts of a target's contents about a read. */
 export interface Comparability {
   /** Fields that only the source determines, whatever the settings; null: every field. */
   essentials: readonly string[] | null;

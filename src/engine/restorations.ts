@@ -33,7 +33,7 @@ export interface WeighedRestorations {
 
 /**
  * Holds restorations above the limit. Many objects that are gone at once are a decision of a user or a fault of the target, so the daemon
- * never creates them again by itself. Changed records count too, because a changed setting changes all contents at once.
+ * never creates them again automatically. Changed records count too, because a changed setting changes all contents at once.
  */
 export function weighRestorations(input: RestorationInput): WeighedRestorations {
   const { changes, state, limit, holds } = input;

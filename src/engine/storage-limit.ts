@@ -17,8 +17,8 @@ const COUNT_AGAIN_MS = 5 * MINUTE_MS;
 const LIMIT_OF_CHANGES = 2;
 
 /**
- * Leaves out changes for which the tenant's memory in Redis has no room: above the limit those that create an object, above its double
- * every write. Deletions and existing objects are unaffected. The changes count as omitted, and the next cycles plan them again.
+ * Leaves out changes for which the tenant's memory in Redis has no space: above the limit those that create an object, above its double
+ * every write. Deletions and existing objects are unaffected. The changes are reported as omitted, and the next cycles plan them again.
  *
  * Between two counts, each planned change counts with its estimated size. A tenant can therefore exceed the limit only by what is no
  * planned change, and by the error of the estimate. The tenant alone waits.
@@ -58,7 +58,7 @@ const ENTRY_BYTES = 1_000;
 
 /** Room of a tenant for entries that are no planned changes: up to twice the limit. */
 export interface EntryRoom {
-  /** Reserves the room of new entries. False without room for all of them. */
+  /** Reserves the room of new entries. False if the space is too small. */
   take(entries: number): boolean;
   /** Stores the estimate of what was taken. */
   record(): Promise<void>;
@@ -79,12 +79,12 @@ export async function roomForEntries(storage: Pick<Store['storage'], 'read' | 'a
   };
 }
 
-/** Decides whether plans left out changes because the tenant's memory has no room. */
+/** Decides whether plans left out changes because the tenant's memory has no space. */
 export function waitsForRoom(plans: readonly Pick<TargetPlan, 'omitted'>[]): boolean {
   return plans.some(({ omitted }) => omitted[TENANT_TOO_LARGE] !== undefined);
 }
 
-/** Counts a tenant again whose plans left out changes, so that the limit ends soon after the tenant has room. */
+/** Counts a tenant again whose plans left out changes, so that the limit ends soon after the tenant has space again. */
 export async function countAgain(
   { clock, storage }: Pick<Engine, 'clock' | 'storage'>,
   plans: readonly Pick<TargetPlan, 'omitted'>[],

@@ -264,7 +264,7 @@ export interface IdleRecord {
   plannedAt: Instant;
   /** Number of the configuration. */
   plannedUnder: number;
-  /** Start of the reading; null for an incomplete reading, which proves no freshness. */
+  /** Start of the read; null for an incomplete read, which proves no freshness. */
   asOf: Instant | null;
 }
 
@@ -297,7 +297,7 @@ export interface TargetTable {
   countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** Returns today's restorations of each object. */
   restorations(target: string, now: Instant): Promise<ReadonlyMap<string, number>>;
-  /** Returns records of a stream that were missing in an individual fetch, with the start of the reading that missed them first. */
+  /** Returns records of a stream that were missing in an individual fetch, with the start of the read that missed them first. */
   misses(stream: string): Promise<Map<string, Instant>>;
   /** Replaces the missing records. */
   storeMisses(stream: string, misses: ReadonlyMap<string, Instant>): Promise<void>;

@@ -34,5 +34,5 @@ export interface PlannableTarget {
   identity: TargetIdentity;
 }
 
-/** Extent of a reading: all that targets show, or a part of it in which everything else is unknown. */
+/** Extent of a read: all that targets show, or a part of it in which everything else is unknown. */
 export type Reach = 'whole' | 'near';

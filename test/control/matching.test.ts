@@ -4,7 +4,7 @@ import { patientOf } from '../jobs/world.ts';
 
 describe('a target whose contacts can be matched', () => {
   const targetWith = (changes: object = {}) =>
-    ({ stream: 'patients', connector: { existing: {} }, configuration: { crm: {} }, ...changes }) as never;
+    ({ stream: 'patients', connector: { contacts: {} }, configuration: { crm: {} }, ...changes }) as never;
 
   test('holds patients, is a CRM, and can read its contacts', () => {
     expect(asMatchable(targetWith())).not.toBeNull();
@@ -37,7 +37,7 @@ describe('the patients without a contact', () => {
       ['deleting', { recordId: 'deleting', want: 'absent' }],
     ]);
     const tenant = { links: { read: async () => new Map([['linked', {}]]) }, outbox: { pending: async () => pending } };
-    const all = { plans: [PLAN], uncertainty: null, clinicReading: { streams: { patients } }, ...cycle };
+    const all = { plans: [PLAN], uncertainty: null, reading: { streams: { patients } }, ...cycle };
     return unmatchedPatients(tenant as never, { id: 'crm' } as never, all as never);
   }
 
@@ -47,7 +47,7 @@ describe('the patients without a contact', () => {
 
   test.each([
     ['no plan of the target', { plans: [] }],
-    ['no reading of patients', { clinicReading: { streams: {} } }],
+    ['no reading of patients', { reading: { streams: {} } }],
     ['uncertainty on who was forgotten', { uncertainty: { code: 'state-lost', sinceAt: 0 } }],
   ])('are match-not-possible with %s', async (_, cycle) => {
     await expect(unmatched(cycle)).rejects.toMatchObject({ actor: 'settings', code: 'match-not-possible' });

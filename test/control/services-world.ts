@@ -62,7 +62,7 @@ export async function openActsWorld(redis: Redis) {
   if (contacts === undefined) throw new Error('there are no contacts');
   // The CRM holds no earlier contacts.
   Object.assign(contacts.connector, {
-    existing: { async *list() {}, read: async () => [], stamp: async () => new Map() },
+    contacts: { async *list() {}, read: async () => [], stamp: async () => new Map() },
   });
   const installation = openInstallation({ tenants: [tenant] });
   const pass = async () => {

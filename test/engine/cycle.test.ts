@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { planCycle } from '../../src/engine/cycle.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, drain, NEVER, targetOf, twoCycles } from '../jobs/cycle.ts';
+import { cycle, drain, targetOf, twoCycles } from '../jobs/cycle.ts';
 import { createModelClinic, type ModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
@@ -39,11 +37,6 @@ function hiding(clinic: ModelClinic, ...ids: string[]): ModelClinic['readAppoint
     for (const id of ids) snapshot.records.delete(id);
     return { ...snapshot, unusable: snapshot.unusable.filter(({ recordId }) => !ids.includes(recordId ?? '')) };
   };
-}
-
-function failure(code: string, retry: 'later' | 'never', changes: { retryAfterMs?: number } = {}): MirrorError {
-  const actor = retry === 'never' ? 'authorization' : 'remote';
-  return new MirrorError('x', { actor, code, retry, ...changes });
 }
 
 describe('too many removals', () => {
@@ -360,27 +353,6 @@ describe('a first run that waits for approval', () => {
     await cycle(tenant);
     expect(model.objects()).toHaveLength(5);
     expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync' });
-  });
-});
-
-describe('a plan preview', () => {
-  test('writes nothing, whatever it finds', async () => {
-    const connection = redis.connect();
-    const { model, tenant } = open(3);
-    const look = () => planCycle(tenant, { lease: null, progress: () => {} }, NEVER);
-    expect((await look()).plans[0]?.passed).toHaveLength(3);
-    await cycle(tenant);
-    await redis.connect().hdel('cm:{studio-rossi}:target:doctor', 'adoptedAt');
-    model.wholeTargetError = failure('login-refused', 'never');
-    const before = await Promise.all(
-      (await connection.keys('*')).sort().map(async (key) => [key, await connection.dump(key)]),
-    );
-    await look();
-    const after = await Promise.all(
-      (await connection.keys('*')).sort().map(async (key) => [key, await connection.dump(key)]),
-    );
-    expect(after).toEqual(before);
-    expect(model.calls.operations).toBe(3);
   });
 });
 

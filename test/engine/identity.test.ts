@@ -245,14 +245,6 @@ describe('a fingerprint of version 0.1.0', () => {
       }),
     );
   });
-
-  test('of a CRM’s object is understood too', () => {
-    const crm = createTargetIdentity(IDENTITY_KEY, 'studio-rossi', 'crm', crmForm('patients', ['email', 'phone']));
-    const item = { properties: { email: 'a@b.it', phone: null }, contactKey: null, startAt: 0 };
-    const other = { ...item, properties: { email: 'a@b.it', phone: '1' } };
-    expect(isSameContent('CG6ncDqAAzFgGhTvgqXU', crm.fingerprint(item))).toBe(true);
-    expect(crm.differingFields('CG6ncDqAAzFgGhTvgqXU', crm.fingerprint(other))).toEqual(['phone']);
-  });
 });
 
 function differing(one: CalendarItem, other: CalendarItem): string[] {
@@ -264,29 +256,6 @@ function text(item: CalendarItem, field: string): string {
   const value = item[field as keyof CalendarItem];
   return JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
 }
-
-describe('the fingerprint of an item', () => {
-  const PRESETS = { colour: 'red', reminderMinutes: 15 } as const;
-
-  test('that has nothing more than items had before is the same: an update of the program rewrites no calendar', () => {
-    expect(identity.fingerprint(ITEM)).toBe('EAH4Xc.m3qGLboO3Vac-el');
-  });
-
-  test('lists by name the fields that are additional or different', () => {
-    const differing = (one: Partial<CalendarItem>, other: Partial<CalendarItem>) =>
-      identity.differingFields(identity.fingerprint({ ...ITEM, ...one }), identity.fingerprint({ ...ITEM, ...other }));
-    expect(differing({}, { presets: PRESETS })).toEqual(['presets']);
-    expect(differing({ presets: PRESETS }, {})).toEqual(['presets']);
-    expect(differing({ presets: PRESETS }, { presets: { ...PRESETS, colour: 'green' } })).toEqual(['presets']);
-    expect(differing({}, { tentative: true })).toEqual(['tentative']);
-    expect(differing({ tentative: true }, { title: 'Other', visibility: 'default' })).toEqual([
-      'title',
-      'tentative',
-      'visibility',
-    ]);
-    expect(differing({ presets: PRESETS }, { presets: { reminderMinutes: 15, colour: 'red' } })).toEqual([]);
-  });
-});
 
 describe('the subject of a fingerprint', () => {
   test('names the patient within one target, and has no effect on comparisons', () => {

@@ -10,7 +10,6 @@ export interface SourceFile {
   readonly source: string;
   readonly tokens: readonly Token[];
   readonly imports: readonly Import[];
-  readonly lineCount: number;
   /** Computed at first use. */
   readonly read: ReadSource;
 }
@@ -23,7 +22,6 @@ export function sourceFile(path: string, source: string): SourceFile {
     source,
     tokens,
     imports: importsOf(tokens),
-    lineCount: source.trimEnd().split('\n').length,
     get read() {
       read ??= readSource(path, source);
       return read;
@@ -118,7 +116,6 @@ export const VENDOR_FILES = ['index.ts', 'connector.ts', 'schemas.ts', 'errors.t
  */
 const OWN_STATE = ['src/http/client.ts', 'src/model/time.ts', 'src/connectors/icalendar-zones.ts'];
 
-const MAXIMUM_LINES = 400;
 const MAXIMUM_FUNCTION_LINES = 70;
 const MAXIMUM_PARAMETERS = 4;
 
@@ -291,12 +288,6 @@ export function purityBreaches(files: readonly SourceFile[]): string[] {
         ),
       ),
     ]);
-}
-
-export function lengthBreaches(files: readonly SourceFile[]): string[] {
-  return inSource(files)
-    .filter(({ lineCount }) => lineCount > MAXIMUM_LINES)
-    .map(({ path, lineCount }) => `${path} has ${lineCount} lines, more than ${MAXIMUM_LINES}`);
 }
 
 /** A list of tests is as long as there are cases; each test and each helper is bounded. */
