@@ -1,3 +1,4 @@
+import { KEY_OWNERS } from '../../src/composition/key-tables.ts';
 import { remind } from '../../src/features/reminders/job.ts';
 import { runTriggers } from '../../src/features/triggers/job.ts';
 import { pullTenant, readStreamsInTurn } from '../../src/jobs/pull.ts';
@@ -100,7 +101,12 @@ async function fill({ clinic, clock, models, triggers, receiver, connection, ope
   models.calendar.fault = () => null;
   await fillRest(tenant, clock.now);
   const lease = await tenant.leases.take('removal', 0, NEVER);
-  await createRemovedStore(connection).recordParts(tenant.id, { missed: ['target/gone'], ended: [] }, NOW, lease);
+  await createRemovedStore(connection, KEY_OWNERS).recordParts(
+    tenant.id,
+    { missed: ['target/gone'], ended: [] },
+    NOW,
+    lease,
+  );
   await lease.release();
   await cycle(openOther());
 }

@@ -5,6 +5,7 @@ import { traitsOf } from '../../src/domain/target-traits.ts';
 import { createTargetIdentity, FingerprintMemory } from '../../src/engine/identity.ts';
 import { reminderFollower } from '../../src/features/reminders/plan.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
+import { createReminderTraces } from '../../src/features/reminders/traces.ts';
 import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, noSpans, silentLogger } from '../../src/log/logger.ts';
@@ -159,7 +160,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       directory: createSubscriptionDirectory(redis, IDENTITY_KEY, clock),
       subscriptionsOf: choice.subscriptionsOf ?? (() => null),
     },
-    reminders: null,
+    ...{ reminders: null, reminderTraces: createReminderTraces(redis, choice.formerly ?? id) },
     followers: [],
     triggers: choice.triggers ?? null,
     configVersion: generation,
