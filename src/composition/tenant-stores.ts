@@ -1,4 +1,5 @@
 import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts';
+import { createRunStore } from '../domain/runs.ts';
 import { emptyStreamMemory, type StreamMemory } from '../domain/stream-memory.ts';
 import { FingerprintMemory } from '../engine/identity.ts';
 import { createReminderTraces } from '../features/reminders/traces.ts';
@@ -17,7 +18,6 @@ import { createOutbox } from '../state/outbox.ts';
 import { createProtection, type Protection } from '../state/protection.ts';
 import { createRecentObjects } from '../state/recent-objects.ts';
 import type { RedisClient } from '../state/redis.ts';
-import { createRunStore } from '../state/runs.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import { createStoredDocuments } from '../state/stored-documents.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { createRunStore } from '../domain/runs.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { keys } from '../state/keys.ts';
 import type { RedisClient } from '../state/redis.ts';
-import { createRunStore } from '../state/runs.ts';
 import { redisScript } from '../state/script.ts';
 import { createProofSealer } from '../state/sealing.ts';
 

@@ -7,49 +7,49 @@ import { type Sealer, sealedTable } from './sealing.ts';
 /** Time for which what users added is stored: a day of retries after the removal. Own choice. */
 const ADDITIONS_RETENTION_MS = 24 * HOUR_MS;
 
-/** Time for which a creation is stored: two readings of a clinic that is read once an hour. Own choice. */
+/** Time for which a creation is stored: two readings of a source that is read once an hour. Own choice. */
 const CREATED_RETENTION_MS = 2 * HOUR_MS;
 
 /** Largest stored text of users, in characters. A longer one is not taken over. Own choice. */
 const LONGEST_ADDITIONS = 32_768;
 
-/** Created events per plan. A larger number is a first sync or a changed setting, not a move of some appointments. Own choice. */
+/** Created objects per plan. A larger number is a first sync or a changed setting, not a move of some records. Own choice. */
 const MOST_CREATED = 100;
 
 /**
- * Created and removed events of one tenant's calendars, by target and record, so that an appointment that the clinic moves by a new booking
- * keeps what users added to its event.
+ * Created and removed objects of one tenant's targets, by target and record, so that a record that the source replaces by a new one keeps
+ * what users added to its object.
  */
 export interface RecentObjects {
-  /** Returns the events of a target by record. */
+  /** Returns the objects of a target by record. */
   read(target: string, now: Instant): Promise<ReadonlyMap<string, RecentObject>>;
-  /** Returns what users had added to a record's removed event; null for nothing. */
+  /** Returns what users had added to a record's removed object; null for nothing. */
   additionsOf(target: string, recordId: string): Promise<string | null>;
-  /** Records planned creations. A removed event of the same record stays recorded. */
+  /** Records planned creations. A removed object of the same record stays recorded. */
   recordCreated(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
-  /** Records a removed event before its removal is acknowledged. */
+  /** Records a removed object before its removal is acknowledged. */
   recordRemoved(target: string, recordId: string, removed: Removed, now: Instant): Promise<void>;
-  /** Removes a record's removed event: another one took over what users had added. */
+  /** Removes a record's removed object: another one took over what users had added. */
   remove(target: string, recordId: string): Promise<void>;
-  /** Removes all events of a target, because a patient is forgotten. @returns the number of removed texts of users */
+  /** Removes all objects of a target, because a person is forgotten. @returns the number of removed texts of users */
   erase(target: string): Promise<number>;
 }
 
 type Removed = NonNullable<RecentObject['removed']>;
 
-/** Opens the recent events of a tenant. They are encrypted, because the additions are texts of users. */
+/** Opens the recent objects of a tenant. They are encrypted, because the additions are texts of users. */
 export function createRecentObjects(redis: RedisClient, tenant: string, sealer: Sealer): RecentObjects {
   const tableOf = (target: string) =>
     sealedTable<RecentObject>(keys.recentObjects(tenant, target), { redis, sealer, kind: 'recent-objects' });
   const change = async (target: string, now: Instant, write: (table: ReturnType<typeof tableOf>) => Promise<void>) => {
     const table = tableOf(target);
-    await table.prune((event) => isOver(event, now));
+    await table.prune((object) => isOver(object, now));
     await write(table);
     await redis.pexpire(table.key, ADDITIONS_RETENTION_MS);
   };
   return {
     async read(target, now) {
-      return new Map([...(await tableOf(target).all())].filter(([, event]) => !isOver(event, now)));
+      return new Map([...(await tableOf(target).all())].filter(([, object]) => !isOver(object, now)));
     },
     async additionsOf(target, recordId) {
       return (await tableOf(target).get(recordId))?.removed?.additions ?? null;

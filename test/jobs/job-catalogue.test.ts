@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
+import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/domain/runs.ts';
 import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import type { JobName } from '../../src/jobs/job-catalogue.ts';
 import { createNeedless, neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,5 +1,6 @@
 import type { ClinicSource } from '../../src/domain/clinic-requests.ts';
 import { openForm } from '../../src/domain/open-crm.ts';
+import { createRunStore } from '../../src/domain/runs.ts';
 import { emptyStreamMemory } from '../../src/domain/stream-memory.ts';
 import { traitsOf } from '../../src/domain/target-traits.ts';
 import { createTargetIdentity, FingerprintMemory } from '../../src/engine/identity.ts';
@@ -24,7 +25,6 @@ import { createOutbox } from '../../src/state/outbox.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
 import { createStateCounter, type StateCounter } from '../../src/state/state-counter.ts';
 import { createStoredDocuments } from '../../src/state/stored-documents.ts';

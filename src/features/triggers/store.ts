@@ -132,7 +132,7 @@ function fieldOf({ endpoint, event }: TriggerKey): string {
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = triggerRedisKeys.triggerReadings(tenant);
   const options = { redis, sealer, kind: 'triggers' } as const;
-  const knownKey = (triggerKey: TriggerKey) => triggerRedisKeys.triggersKnown(tenant, fieldOf(triggerKey));
+  const listedKey = (triggerKey: TriggerKey) => triggerRedisKeys.triggersKnown(tenant, fieldOf(triggerKey));
   const waitingOf = (triggerKey: TriggerKey) =>
     sealedTable<Omit<WaitingTrigger, 'id'>>(triggerRedisKeys.triggersWaiting(tenant, fieldOf(triggerKey)), options);
   const appointmentsOf = (triggerKey: TriggerKey) =>
@@ -149,7 +149,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const field = fieldOf(triggerKey);
       await scripts.setFields(redis, lease, [readings], [field, writtenReading(sealer, field, reading)]);
     },
-    stored: async (triggerKey) => scoresOf(await redis.zrange(knownKey(triggerKey), '0', '-1', 'WITHSCORES')),
+    stored: async (triggerKey) => scoresOf(await redis.zrange(listedKey(triggerKey), '0', '-1', 'WITHSCORES')),
     async know(triggerKey, names, lease) {
       const unsent = names.flatMap((name) => [name, '']);
       await inBatches(scripts.record, triggerKey, lease, unsent);
