@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isNext48hDue, paceOf } from '../src/domain/pace.ts';
 import { readClinic } from '../src/domain/read-clinic.ts';
+import type { RunReport } from '../src/domain/runs.ts';
 import { NO_STREAMS } from '../src/domain/streams.ts';
 import type { Reach } from '../src/engine/target.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';
-import type { RunReport } from '../src/state/runs.ts';
 import { startRedis } from '../tools/redis.ts';
 import { openCycleWorld } from './cycle/world.ts';
 import { atMost, type Figure, shareOf } from './figure.ts';

@@ -9,6 +9,7 @@ import { clinicClient, keysOf, localSettings, writeConfiguration } from '../../d
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { compose } from '../../src/composition/compose.ts';
+import { createRunStore } from '../../src/domain/runs.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
@@ -17,7 +18,6 @@ import { slices } from '../../src/model/pieces.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { connectRedis } from '../../src/state/redis.ts';
-import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { logInTo } from '../../test/support/log-in.ts';
 import { startRedis } from '../../tools/redis.ts';

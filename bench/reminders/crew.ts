@@ -1,3 +1,4 @@
+import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { keys } from '../../src/state/keys.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { Death, Order, Outcome, WorkerPlaces } from './orders.ts';
@@ -157,7 +158,7 @@ export class Crew {
   /** Expires claims and leases on the simulated clock, because Redis uses its own clock. */
   async #letGo(tenant: string): Promise<void> {
     const { world, timetable, redis } = this.#parts;
-    for (const pattern of [keys.reminderClaim(tenant, '*'), keys.lease(tenant, '*')]) {
+    for (const pattern of [reminderKeys.reminderClaim(tenant, '*'), keys.lease(tenant, '*')]) {
       for (const key of await redis.keys(pattern)) {
         const [holder, remainingMs] = [await redis.get(key), await redis.pttl(key)];
         timetable.add(world.now + Math.max(0, remainingMs), async () => {

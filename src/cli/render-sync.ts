@@ -1,10 +1,10 @@
 import type { SyncResult, TargetStatus } from '../control/status-schemas.ts';
+import type { RunReport } from '../domain/runs.ts';
 import { message, render } from '../messages/message.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
 import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import { withSimilarIds } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
-import type { RunReport } from '../state/runs.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Renders the result of one cycle. @param settings path of the tenant file */

@@ -1,11 +1,11 @@
 import { requireTenant } from '../control/installation.ts';
 import { resumeTargets } from '../control/resume.ts';
+import { createClinicTenantStore } from '../domain/clinic-tenant.ts';
 import type { AllBackups } from '../features/backup/backups.ts';
 import { openBackup, sealBackup } from '../features/backup/seal.ts';
 import { type ConfigurationServices, changeTenant, planAddition } from '../features/managed-tenants/managed-tenants.ts';
 import type { Instant } from '../model/time.ts';
 import type { ManagedContent } from '../settings/managed-tenant.ts';
-import { createClinicTenantStore } from '../state/logins.ts';
 import { createProofSealer, createSealer } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './open-connection.ts';

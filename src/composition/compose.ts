@@ -3,6 +3,7 @@ import { SharedState } from '../connectors/shared-state.ts';
 import type { Installation } from '../control/installation.ts';
 import type { ActServices } from '../control/recording.ts';
 import { endWait } from '../engine/lane.ts';
+import { reminderKeys } from '../features/reminders/keys.ts';
 import { createNeedless, type IsNeedless } from '../jobs/job-catalogue.ts';
 import { Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
@@ -64,7 +65,7 @@ export function compose(options: CompositionOptions): Composition {
   const { redis, writer, stateCounter, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } =
     stores;
   const acts = openActServices(() => configuration, stores, clock, options.actLines ?? process.stderr);
-  const isNeedless = createNeedless(redis, () => configuration.outlines, settings.secrets.identityKey.reveal());
+  const isNeedless = openNeedless(redis, () => configuration);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
   const outages = new Outages({
     store: createOutageStore(redis, settings.secrets.identityKey.reveal()),
@@ -197,4 +198,9 @@ function installationOf(
     pullNow: (tenant) => queues.pullNow(tenant),
     clock,
   };
+}
+
+function openNeedless(redis: Composition['redis'], current: () => Configuration): IsNeedless {
+  const identityKey = current().settings.secrets.identityKey.reveal();
+  return createNeedless(redis, () => current().outlines, identityKey, reminderKeys.remindersOpen);
 }

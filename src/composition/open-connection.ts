@@ -1,5 +1,6 @@
 import { WRONG_USER } from '../clinic/read/users.ts';
 import type { ConnectionPause, ConnectionStatus } from '../control/status-schemas.ts';
+import type { RunReport } from '../domain/runs.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
@@ -18,7 +19,6 @@ import type { Configuration, TenantConfiguration } from '../settings/configurati
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { BudgetShare } from '../state/budget.ts';
 import type { CredentialStore } from '../state/credentials.ts';
-import type { RunReport } from '../state/runs.ts';
 
 /** A tenant's connection with its maintenance. */
 export interface OpenConnection {

@@ -1,3 +1,4 @@
+import { createAnswerDirectory, createAnswerStore } from '../features/reminders/answer-store.ts';
 import type { ChannelModule } from '../features/reminders/channels/channel.ts';
 import { reminderChannels } from '../features/reminders/channels/registry.ts';
 import {
@@ -20,7 +21,6 @@ import { type Clock, DAY_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import { OPERATORS_REACH, type Outbound, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
-import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createProofSealer } from '../state/sealing.ts';

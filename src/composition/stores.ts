@@ -21,6 +21,7 @@ import {
 import type { SealingKey } from '../state/sealing.ts';
 import { createStateCounter, type StateCounter } from '../state/state-counter.ts';
 import { createUpkeepStore, type UpkeepStore } from '../state/upkeep.ts';
+import { KEY_OWNERS } from './key-tables.ts';
 
 /** Stores shared by all tenants. */
 export interface Stores {
@@ -77,7 +78,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger, d
     awaitDurable,
     managedTenants: createManagedTenants({ redis, writer, awaitDurable, ring, identityKey, mark, clock }),
     stateCounter,
-    removed: createRemovedStore(redis),
+    removed: createRemovedStore(redis, KEY_OWNERS),
     upkeep: createUpkeepStore(redis),
     reloads: createReloadReports(redis, clock, identityKey),
     processes: openProcesses(redis, settings.leases.silentMs),

@@ -1,6 +1,8 @@
 import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts';
+import { createRunStore } from '../domain/runs.ts';
 import { emptyStreamMemory, type StreamMemory } from '../domain/stream-memory.ts';
 import { FingerprintMemory } from '../engine/identity.ts';
+import { createReminderTraces } from '../features/reminders/traces.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { CacheBudget } from '../model/cache.ts';
@@ -16,7 +18,6 @@ import { createOutbox } from '../state/outbox.ts';
 import { createProtection, type Protection } from '../state/protection.ts';
 import { createRecentObjects } from '../state/recent-objects.ts';
 import type { RedisClient } from '../state/redis.ts';
-import { createRunStore } from '../state/runs.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import { createStoredDocuments } from '../state/stored-documents.ts';
@@ -41,6 +42,7 @@ type TenantStores = Pick<
   | 'runs'
   | 'protection'
   | 'tombstones'
+  | 'reminderTraces'
   | 'plans'
   | 'tasks'
 >;
@@ -84,6 +86,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
     tasks: createStoredDocuments(redis, tenant.id, 'task', parts),
     protection,
     tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey, protection),
+    reminderTraces: createReminderTraces(redis, tenant.formerly ?? tenant.id),
   };
 }
 

@@ -10,6 +10,7 @@ import { createAppointmentCalls } from '../clinic/write/appointment-calls.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import type { ClinicSource } from '../domain/clinic-requests.ts';
 import { type ClinicSourceParts, createClinicSource } from '../domain/clinic-source.ts';
+import { createClinicTenantStore } from '../domain/clinic-tenant.ts';
 import { reminderFollower } from '../features/reminders/plan.ts';
 import type { ObserveLag } from '../features/reminders/ports.ts';
 import { openTriggers } from '../features/triggers/open.ts';
@@ -31,7 +32,6 @@ import { type BudgetWaiting, LONGEST_PAUSE_MS, openBudgetShare, type Priority } 
 import { type ConfigVersion, leasesUnder } from '../state/config-version.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import { createLeases } from '../state/leases.ts';
-import { createClinicTenantStore } from '../state/logins.ts';
 import type { Processes } from '../state/processes.ts';
 import type { AwaitDurable, RedisClient } from '../state/redis.ts';
 import { timeByRedis } from '../state/redis-readings.ts';

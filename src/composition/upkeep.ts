@@ -4,6 +4,7 @@ import type { Statuses } from '../control/statuses.ts';
 import { createAlertWatch } from '../features/alerts/alerts.ts';
 import { CHECK_END_MS } from '../features/alerts/digest.ts';
 import { alertChannels } from '../features/alerts/send.ts';
+import { reminderKeys } from '../features/reminders/keys.ts';
 import { createHttpClient } from '../http/client.ts';
 import { type ReleaseParts, type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
@@ -73,7 +74,7 @@ export function startReleasing(composition: Composition): Releasing {
   });
   const readReplies = (tenant: string) => open(tenant).reminders?.replies.list(clock());
   const expiring: ReleaseParts['expiring'] = [
-    { kind: 'replies', ...counted(keys.reminderReplies, readReplies) },
+    { kind: 'replies', ...counted(reminderKeys.reminderReplies, readReplies) },
     { kind: 'approvals', ...counted(keys.approvals, installation.approvals) },
   ];
   const trimAuditLog = async () => (await acts.log?.trim()) ?? 0;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RunReport } from '../domain/runs.ts';
 import type { TargetFailure } from '../engine/store.ts';
 import { approvalRequest } from '../model/acts.ts';
 import type { ErrorTexts } from '../model/errors.ts';
@@ -24,7 +25,6 @@ import {
 import { LINKS_COUNT } from '../model/sync-state.ts';
 import { type TriggerStatus, triggerStatus } from '../model/triggers.ts';
 import { writePolicyView } from '../model/write-policy.ts';
-import type { RunReport } from '../state/runs.ts';
 
 /** Configured reaction to manual changes. */
 export const driftPolicy = z.enum(['repair', 'keep', 'report']);

@@ -1,3 +1,4 @@
+import type { RunReport } from '../domain/runs.ts';
 import { approvedUnplanned, countDrift } from '../engine/drift.ts';
 import { countErasures } from '../engine/outbox-operations.ts';
 import { auditRules } from '../engine/policy.ts';
@@ -15,7 +16,6 @@ import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { DAMAGED } from '../state/damaged.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
-import type { RunReport } from '../state/runs.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';

@@ -1,10 +1,10 @@
+import type { RunReport } from '../domain/runs.ts';
 import { pushTarget, type StopSignals, type TargetWriter } from '../engine/push.ts';
 import type { RefusalOf } from '../jobs/pull.ts';
 import { pullAfresh } from '../jobs/pull.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
-import type { RunReport } from '../state/runs.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits, waitsForPerson } from './resume.ts';
 import { tenantStatus } from './status.ts';

@@ -1,8 +1,8 @@
+import { countsUntil, NO_CHANGES } from '../domain/runs.ts';
 import { type Problem, problemsWithin } from '../model/problems.ts';
 import type { Page, SyncState } from '../model/schemas.ts';
 import { worstOf } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
-import { countsUntil, NO_CHANGES } from '../state/runs.ts';
 import type { EndedProblem } from './ended-problems.ts';
 import type { Installation } from './installation.ts';
 import { type PageQuestion, pageOf } from './paging.ts';

@@ -1,8 +1,8 @@
 import type { TenantSource } from '../clinic/tenant-source.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import type { Clock } from '../model/time.ts';
-import type { RunReport } from '../state/runs.ts';
 import type { CycleFollower } from './followers.ts';
+import type { RunReport } from './runs.ts';
 import type { StreamMemory } from './stream-memory.ts';
 
 /** Requests of a cycle to the clinic, for one tenant. */

@@ -4,7 +4,6 @@ import type { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import { DEFAULT_RESCHEDULE_MINUTES } from '../settings/reminder-schema.ts';
-import type { RunReport } from '../state/runs.ts';
 import { indexByAgenda } from './agenda-index.ts';
 import { ClinicReading, type ReadingContext } from './clinic-reading.ts';
 import type { ClinicReader } from './clinic-requests.ts';
@@ -13,6 +12,7 @@ import type { CycleFollower, ReadingScope } from './followers.ts';
 import { windowOf } from './mapping-sources.ts';
 import { isNext48hDue, paceOf } from './pace.ts';
 import { type ReadClinic, readClinic } from './read-clinic.ts';
+import type { RunReport } from './runs.ts';
 import { findDueStreams, NO_STREAMS, readAllStreams } from './streams.ts';
 
 /** What a clinic's source uses. */

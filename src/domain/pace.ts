@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Instant, SECOND_MS } from '../model/time.ts';
-import { FIRST_PACE, type Pace, type RunReport } from '../state/runs.ts';
+import { FIRST_PACE, type Pace, type RunReport } from './runs.ts';
 
 /** Delay after which a cycle is late: a share of the interval, and at least this time. */
 const LATE = { share: 0.1, leastMs: 30 * SECOND_MS };

@@ -6,12 +6,12 @@ import type { Appointment } from '../model/records.ts';
 import type { ClinicSeen, Withheld } from '../model/run-schemas.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
-import type { RunReport } from '../state/runs.ts';
 import type { ClinicReader } from './clinic-requests.ts';
 import type { ClinicTarget } from './cycle-input.ts';
 import type { ReadingScope } from './followers.ts';
 import { commonWindow, computesFromHistory, next48hWindow, windowOf } from './mapping-sources.ts';
 import type { Directory } from './project.ts';
+import type { RunReport } from './runs.ts';
 import type { Streams } from './streams.ts';
 
 /** Clinic data of one cycle. */

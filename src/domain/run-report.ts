@@ -9,10 +9,10 @@ import { type MirrorError, storedError } from '../model/errors.ts';
 import type { HourlyChanges, ReadingRemark, TargetRun } from '../model/run-schemas.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import { NO_CHANGES, type Pace, type RunReport, type RunStore, runIdOf, withChanges } from '../state/runs.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import { AWAITING, type ClinicReading } from './clinic-reading.ts';
 import { paceOf } from './pace.ts';
+import { NO_CHANGES, type Pace, type RunReport, type RunStore, runIdOf, withChanges } from './runs.ts';
 import { streamsRead } from './streams.ts';
 
 /** A cycle of a clinic. */

@@ -4,10 +4,10 @@ import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import type { RunReport, StreamsRead } from '../state/runs.ts';
 import type { ClinicReader } from './clinic-requests.ts';
 import type { ClinicTarget } from './cycle-input.ts';
 import { computesFromHistory, type Follower, type SlowStream, streamsOf, unusableIn } from './mapping-sources.ts';
+import type { RunReport, StreamsRead } from './runs.ts';
 import { type FailedReading, isBelievable, type StreamMemory, type StreamReadings } from './stream-memory.ts';
 
 /** Interval of reading past appointments, which rarely change. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { createRunStore } from '../domain/runs.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { keys } from '../state/keys.ts';
 import type { RedisClient } from '../state/redis.ts';
-import { createRunStore } from '../state/runs.ts';
 import { redisScript } from '../state/script.ts';
 import { createProofSealer } from '../state/sealing.ts';
 
@@ -64,15 +64,17 @@ type ConfiguredTenant = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'con
  * lookup.
  * @param outlines current configuration of the tenants
  * @param identityKey the installation's, 32 bytes
+ * @param remindersOpen returns the key of a tenant's open reminders
  */
 export function createNeedless(
   redis: RedisClient,
   outlines: () => ReadonlyMap<string, ConfiguredTenant>,
   identityKey: Uint8Array,
+  remindersOpen: (tenant: string) => string,
 ): IsNeedless {
   const looks = new Map<ConfiguredTenant, Promise<readonly Trace[]>>();
   async function find(tenant: ConfiguredTenant): Promise<readonly Trace[]> {
-    const traces = Object.entries(tracesOf(tenant)) as [Trace, string[]][];
+    const traces = Object.entries(tracesOf(tenant, remindersOpen)) as [Trace, string[]][];
     const asked = traces.flatMap(([, those]) => those);
     const found = await existingKeys(redis, asked);
     return traces.flatMap(([trace, those]) => (those.some((key) => found.includes(key)) ? [trace] : []));
@@ -86,7 +88,7 @@ export function createNeedless(
   }
   /** Data under a tenant's former id is stored separately. */
   async function remindsElsewhere({ formerly }: ConfiguredTenant): Promise<boolean> {
-    return formerly !== null && (await redis.exists(keys.remindersOpen(formerly))) > 0;
+    return formerly !== null && (await redis.exists(remindersOpen(formerly))) > 0;
   }
   async function wasNotConnected({ id }: ConfiguredTenant): Promise<boolean> {
     const [last] = await createRunStore(redis, id, createProofSealer(identityKey, id)).list(1);
@@ -104,13 +106,13 @@ export function createNeedless(
 }
 
 /** Returns data of a tenant that gives a job work. */
-function tracesOf({ id, formerly, targets, connections }: ConfiguredTenant) {
+function tracesOf({ id, formerly, targets, connections }: ConfiguredTenant, remindersOpen: (tenant: string) => string) {
   return {
     clinic: [keys.credential(id, CLINIC_CONNECTION)],
     logins: connections.map((connection) => keys.credential(id, connection)),
     holds: [keys.holds(id)],
     waiting: targets.map((target) => keys.outbox(id, target.id)),
-    reminders: formerly === null ? [keys.remindersOpen(id)] : [],
+    reminders: formerly === null ? [remindersOpen(id)] : [],
     subscriptions: [keys.subscriptions(id)],
     targets: targets.map((target) => keys.target(id, target.id)),
     runs: [keys.runs(id)],

@@ -1,4 +1,5 @@
 import { reportRun } from '../domain/run-report.ts';
+import { type RunReport, runIdOf } from '../domain/runs.ts';
 import { findDueStreams, readStreams } from '../domain/streams.ts';
 import { commitCycle } from '../engine/commit.ts';
 import { planCycle } from '../engine/cycle.ts';
@@ -12,7 +13,6 @@ import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, STREAMS_LEASE } from '../state/config-version.ts';
 import { waitForLease } from '../state/leases.ts';
-import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
 import { activeTargets, type OpenTenant, type TenantCycle } from './tenant.ts';
 

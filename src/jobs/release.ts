@@ -5,7 +5,7 @@ import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { PLAN_LEASE } from '../state/config-version.ts';
-import { READ_UNDER_FORMER_IDS, type RemovablePart } from '../state/keys.ts';
+import type { RemovablePart } from '../state/keys.ts';
 import type { Leases } from '../state/leases.ts';
 import type { KeyHolders, RemovedStore } from '../state/removed.ts';
 import { KeySizes } from '../state/tenant-storage.ts';
@@ -114,7 +114,7 @@ async function releaseParts(
   signal: AbortSignal,
 ): Promise<number> {
   const configured = partsOf(tenant);
-  const spared = sparedParts(tenant);
+  const spared = sparedParts(tenant, removed.readUnderFormerIds);
   const missing = [...holders].flatMap(([part, kinds]) =>
     part === null || configured.has(part) || isAllSpared(kinds, spared.get(part)) ? [] : [part],
   );
@@ -156,7 +156,7 @@ async function releaseTenants(
   const { removed, tenants, unusable, retentionMs, clock, log } = parts;
   const present = new Set([...tenants.keys(), ...unusable.map(({ id }) => id)]);
   const former = new Set([...tenants.values()].map(({ formerly }) => formerly));
-  const sparedOf = (tenant: string) => (former.has(tenant) ? READ_UNDER_FORMER_IDS : NOTHING_SPARED);
+  const sparedOf = (tenant: string) => (former.has(tenant) ? removed.readUnderFormerIds : NOTHING_SPARED);
   const missing = [...holders].flatMap(([tenant, held]) =>
     present.has(tenant) || [...held.values()].every((kinds) => isAllSpared(kinds, sparedOf(tenant))) ? [] : [tenant],
   );
@@ -198,9 +198,12 @@ function partsOf({ targets, connections }: TenantOutline): Set<RemovablePart> {
 }
 
 /** Returns keys of targets still used under their former ids. */
-function sparedParts({ targets }: TenantOutline): Map<RemovablePart, ReadonlySet<string>> {
+function sparedParts(
+  { targets }: TenantOutline,
+  readUnderFormerIds: ReadonlySet<string>,
+): Map<RemovablePart, ReadonlySet<string>> {
   const former = targets.flatMap(({ formerly }) => formerly ?? []);
-  return new Map(former.map((id) => [`target/${id}`, READ_UNDER_FORMER_IDS]));
+  return new Map(former.map((id) => [`target/${id}`, readUnderFormerIds]));
 }
 
 function isAllSpared(kinds: ReadonlySet<string>, spared: ReadonlySet<string> = NOTHING_SPARED): boolean {

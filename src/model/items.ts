@@ -93,8 +93,11 @@ export interface MappedProperty {
   namePart?: 'first' | 'last';
 }
 
+/** All kinds of source records. */
+export const STREAM_NAMES = ['appointments', 'patients', 'invoices'] as const;
+
 /** Kind of source record. Each target uses one stream. */
-export type StreamName = 'appointments' | 'patients' | 'invoices';
+export type StreamName = (typeof STREAM_NAMES)[number];
 
 /** A contact property that is true if the contact refuses messages or calls. */
 export interface Refusal {

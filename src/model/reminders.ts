@@ -193,3 +193,31 @@ export const reminderStatus = z.object({
 export type ReminderStatus = Omit<z.infer<typeof reminderStatus>, 'wrong'> & {
   wrong: Omit<WrongInformation, 'held'>[];
 };
+
+/** Remaining reminder data of a patient. */
+export interface TracedReminders {
+  /** Ids in the ledger, with the appointment if known, and the time until Redis deletes the record. */
+  reminders: readonly { id: string; appointmentId: string | null; remainingMs: number }[];
+  /** Keys of links that were sent to the patient. */
+  links: readonly string[];
+}
+
+/** Patient data of reminders: ledger records of appointments, and answer links. */
+export interface ReminderTraces {
+  /**
+   * @param patientId null for messages of an unknown patient
+   * @param appointmentIds known appointments of the patient
+   * @param messages further known reminders
+   */
+  find(
+    patientId: string | null,
+    appointmentIds: readonly string[],
+    messages?: ReadonlySet<string>,
+  ): Promise<TracedReminders>;
+  /**
+   * Removes the data; a reminder that is being sent at this moment ends without a record.
+   * @param appointmentIds appointments of the patient
+   * @returns the number of removed records
+   */
+  erase(traces: TracedReminders, appointmentIds: Iterable<string>): Promise<{ reminders: number; answerLinks: number }>;
+}

@@ -5,7 +5,7 @@ import { message } from '../messages/message.ts';
 import type { AuditEntry } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 
-/** Audit event as stored in its file. */
+/** Audit entry as stored in its file. */
 export interface StoredEntry {
   /** One line of JSON, without line end. */
   line: string;

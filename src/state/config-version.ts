@@ -17,7 +17,7 @@ const checkConfiguration = redisScript<number>(import.meta.url, 'config-version-
 /** Lease name of a tenant's planner. */
 export const PLAN_LEASE = 'plan';
 
-/** Lease name of the reader for CRM streams other than appointments. */
+/** Lease name of the reader of the streams that are not read in each cycle. */
 export const STREAMS_LEASE = 'streams';
 
 /** Configuration of a process, compared with all processes of a tenant. */

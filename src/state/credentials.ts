@@ -59,7 +59,7 @@ export interface CredentialStoreOptions {
 }
 
 /**
- * A cycle fetches pages from the clinic one after another, each with the credential. Changes by other processes take effect after this
+ * A cycle fetches pages from the source one after another, each with the credential. Changes by other processes take effect after this
  * time, and immediately after a 401.
  */
 const RECENT_MS = SECOND_MS;

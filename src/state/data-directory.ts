@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Instant } from '../model/time.ts';
 
-/** Tables that protect patients and cannot be rebuilt. */
+/** Tables that protect persons and cannot be rebuilt. */
 export const SAFEGUARD_TABLES = ['tombstones', 'receipts', 'optOuts'] as const;
 export type SafeguardTable = (typeof SAFEGUARD_TABLES)[number];
 /** Tables of one tenant as stored in Redis: keyed hashes and receipts without personal data. */

@@ -15,7 +15,7 @@ const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');
 /** Connector name of feed targets. */
 export const FEED_CONNECTOR = 'feed';
 
-/** Field of the version in the hash of a feed, next to events with names of 32 characters. */
+/** Field of the version in the hash of a feed, next to entries with names of 32 characters. */
 const VERSION = 'version';
 
 /** Feeds of one tenant: content and access. */
@@ -42,7 +42,7 @@ export interface FeedDirectory {
   admit(token: string, caller: string, now: Instant): Promise<boolean>;
 }
 
-/** A calendar fetches every few minutes at most, and several users may share an IP; a guessing attacker uses each token once. */
+/** A program fetches every few minutes at most, and several users may share an IP; a guessing attacker uses each token once. */
 const PER_TOKEN = 30;
 const PER_CALLER = 60;
 const TOKEN_BYTES = 32;

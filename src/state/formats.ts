@@ -24,12 +24,12 @@ export interface LinkFormat {
 /** Properties of a link that locate its object. */
 type ObjectLocation = Pick<Link, 'recordId' | 'idAttempt' | 'remoteId'>;
 
-/** A random guess succeeds once in 2^48 attempts, each with a write to the target; Outlook's ids have 120 characters and more. */
+/** A random guess succeeds once in 2^48 attempts, each with a write to the target; other ids have 120 characters and more. */
 const PROOF_LENGTH = 8;
 
 /**
  * Opens the format. A location that does not follow only from the record is stored with a proof, part of an HMAC with SHA-256 over target,
- * record and location. Otherwise an attacker with mere write access to Redis could overwrite or delete an object with a different patient's
+ * record and location. Otherwise an attacker with mere write access to Redis could overwrite or delete an object with a different person's
  * record. A location without its proof is omitted ({@link Link.isUnplaced}). The version tag stays, because the tag identifies an untouched
  * object.
  * @param identityKey the installation's key, 32 bytes

@@ -89,12 +89,12 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
   };
 }
 
-/** Changes of holds by cycles, backups and the erasure of patients. */
+/** Changes of holds by cycles, backups and the erasure of persons. */
 function openUpkeep(holds: Holds) {
   return {
     /**
-     * Rejects expired open holds and removes expired decisions. An undecided hold of a first run or of CRM contacts is removed too, and the
-     * next plan creates a new hold; so do damaged holds, which approve nothing. @returns the rejected holds
+     * Rejects expired open holds and removes expired decisions. An undecided hold of a first run or of matched persons is removed too, and
+     * the next plan creates a new hold; so do damaged holds, which approve nothing. @returns the rejected holds
      */
     async expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]> {
       await holds.prune();

@@ -13,7 +13,7 @@ import { openTargetProofs } from './target-record.ts';
 /** Effect of a run on an existing object; creations are not recorded. */
 export type JournalEffect = 'updated' | 'deleted';
 
-/** Line of a run's journal, without content: restoring uses data from the clinic. */
+/** Line of a run's journal, without content: restoring uses data from the source. */
 export interface JournalEntry {
   target: string;
   recordId: string;

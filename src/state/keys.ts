@@ -1,5 +1,6 @@
 /**
- * Keys of the daemon in Redis. BullMQ's keys have the prefix `{clinic-mirror}:`.
+ * Keys of the stores of this folder in Redis. Other modules declare theirs with {@link keyKinds}, each in a table of its own. BullMQ's keys
+ * have the prefix `{clinic-mirror}:`.
  *
  * | key                                  | type   | lifetime          | writer            | reader                |
  * |--------------------------------------|--------|-------------------|-------------------|-----------------------|
@@ -21,7 +22,6 @@
  * | `cm:{T}:storage`                     | hash   | a day after a count | release, planner | planner, status      |
  * | `cm:{T}:upkeep`                      | hash   | permanent         | release           | retention page        |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
- * | `cm:{T}:clinic-tenant`               | string | permanent         | oauth, planner    | clients of the clinic |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
  * | `cm:{T}:journal:<run>`                | hash   | retention         | lane              | undo                  |
  * | `cm:{T}:journals`                    | zset   | retention         | lane              | undo                  |
@@ -32,25 +32,6 @@
  * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | oauth, operator | the link's page, operator |
  * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions     | subscriptions, status |
  * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions | receiver, subscriptions      |
- * | `cm:{T}:reminder:<id>`               | hash   | retention         | planner, sender   | sender, operator      |
- * | `cm:{T}:reminder-claim:<id>`         | string | two minutes       | sender            | sender                |
- * | `cm:{T}:reminders-open`              | zset   | until settled     | planner, sender   | planner, status       |
- * | `cm:{T}:reminders-settled`           | zset   | retention         | planner, sender   | operator              |
- * | `cm:{T}:reminders-of:<appointment>`  | set    | retention         | planner           | operator              |
- * | `cm:{T}:reminder-counts`             | hash   | permanent         | planner, sender   | metrics               |
- * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
- * | `cm:{T}:reminder-report:<reference>` | string | retention         | callbacks         | operator              |
- * | `cm:{T}:reminders-told`              | zset   | appointment's     | sender, planner   | planner               |
- * | `cm:{T}:reminders-known`             | hash   | appointment's     | planner           | planner               |
- * | `cm:{T}:reminders-recipient:<hash>`  | set    | four days         | planner           | sender                |
- * | `cm:{T}:reminders-corrected:<hash>`  | zset   | an hour           | sender            | sender                |
- * | `cm:{T}:reminders-order`             | string | permanent         | sender            | sender                |
- * | `cm:{T}:reminders-wrong`             | hash   | until it ends     | planner, sender   | planner, status       |
- * | `cm:{T}:reminder-replies`            | hash   | three days        | callbacks         | operator, status      |
- * | `cm:{T}:reminder-channel-closed:<channel>` | string | until reopened | sender        | sender, status        |
- * | `cm:{answer-H}:answer-link`          | string | retention         | sender            | answers               |
- * | `cm:{T}:answer-claim:<id>`           | string | two minutes       | answers           | answers               |
- * | `cm:{T}:answers-minute:<minute>:<id>` | string | two minutes      | answers           | answers               |
  * | `cm:{T}:feed:<target>`               | hash   | target's          | lane              | lane, readers of feeds |
  * | `cm:{T}:feed-access:<target>`        | hash   | until withdrawn   | operator, readers of feeds | operator, readers of feeds |
  * | `cm:{feed-H}:feed-token`             | string | until withdrawn   | operator          | readers of feeds      |
@@ -59,12 +40,6 @@
  * | `cm:{T}:opt-outs`                    | hash   | permanent         | callbacks, operator | sender              |
  * | `cm:{T}:tombstones`                | hash   | permanent         | forget            | planner               |
  * | `cm:{T}:receipts`                  | hash   | permanent         | forget            | operator              |
- * | `cm:{T}:trigger-readings`            | hash   | endpoint's        | triggers          | triggers, status      |
- * | `cm:{T}:triggers-known:<endpoint>/<event>` | zset | 90 days after its document | triggers | triggers          |
- * | `cm:{T}:triggers-appointments:<endpoint>/<event>` | hash | until the appointment is over | triggers | triggers |
- * | `cm:{T}:triggers-waiting:<endpoint>/<event>` | hash | until taken    | triggers          | triggers, status      |
- * | `cm:{T}:trigger-endpoint:<endpoint>` | hash   | endpoint's        | triggers, operator | triggers, status     |
- * | `cm:{T}:trigger-counts`              | hash   | permanent         | triggers          | status, metrics       |
  * | `cm:{T}:protection`                 | hash   | permanent         | planner, operator | planner, sender       |
  * | `cm:{S}:epoch`                       | hash   | permanent         | all processes     | all processes         |
  * | `cm:{S}:probe`                       | string | ten seconds       | all processes     | none                  |
@@ -104,8 +79,8 @@
  * | `cm:{B}:budget:used`                 | hash   | two days          | budget            | status                |
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant are on one node of a Redis Cluster. `B` names a shared budget. `S` is a
- * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host, an answer link's or
- * a feed's token. No value contains patient data or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
+ * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host or of a feed's
+ * token. No value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
  * "connection's" or "tenant's" exist until their owner was removed from the configuration and `removed.keepDays` have passed
  * (`jobs/release.ts`). Permanent keys are released in this way too, except for keys with the owner `nobody`.
  */
@@ -117,18 +92,36 @@ type Part = string | number;
 
 /**
  * Owner of a tenant's keys, whose removal releases the keys: the target or connection named after the kind, or the tenant. `nobody`: never
- * released, because the keys protect patients or prove the protection; leases and their queues expire.
+ * released, because the keys protect persons or prove the protection; leases and their queues expire.
  */
 type Owner = 'target' | 'connection' | 'tenant' | 'nobody';
 
-/** Declares the keys of a kind. The returned function's arguments after the tenant are the parts of the key after its kind. */
-function owned<Parts extends readonly Part[]>(owner: Owner, kind: string) {
-  return Object.assign((tenant: string, ...parts: Parts) => tenantKey(tenant, kind, ...parts), { owner, kind });
+/** What a declared kind of keys knows of itself, see {@link keyKinds}. */
+interface KeyKind {
+  owner: Owner;
+  kind: string;
+  isReadUnderFormerIds: boolean;
 }
 
-const ofTarget = (kind: string) => owned<[target: string]>('target', kind);
-const ofTenant = (kind: string) => owned<[]>('tenant', kind);
-const ofTenantEach = (kind: string) => owned<[id: string]>('tenant', kind);
+/**
+ * Returns the declarations of keys with an owner. A returned function's arguments after the tenant are the parts of the key after its kind.
+ * @param isReadUnderFormerIds whether the keys are also read under former ids of a renamed tenant or target (`formerly`)
+ */
+export function keyKinds({ isReadUnderFormerIds }: Pick<KeyKind, 'isReadUnderFormerIds'>) {
+  function owned<Parts extends readonly Part[]>(owner: Owner, kind: string) {
+    const described: KeyKind = { owner, kind, isReadUnderFormerIds };
+    return Object.assign((tenant: string, ...parts: Parts) => tenantKey(tenant, kind, ...parts), described);
+  }
+  return {
+    owned,
+    ofTarget: (kind: string) => owned<[target: string]>('target', kind),
+    ofTenant: (kind: string) => owned<[]>('tenant', kind),
+    ofTenantEach: (kind: string) => owned<[id: string]>('tenant', kind),
+  };
+}
+
+const { owned, ofTarget, ofTenant, ofTenantEach } = keyKinds({ isReadUnderFormerIds: false });
+const renamed = keyKinds({ isReadUnderFormerIds: true });
 
 /** Declares a key of the whole installation, once or per id. */
 const shared = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
@@ -137,7 +130,7 @@ const sharedEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}
 /** Prefix of BullMQ's keys: one hash tag, as BullMQ's scripts require on a Redis Cluster. */
 export const QUEUE_PREFIX = '{clinic-mirror}';
 
-/** Key functions; arguments are ids from the configuration. */
+/** Key functions of the stores of this folder; arguments are ids from the configuration. */
 export const keys = {
   linksMeta: ofTarget('links'),
   linksBucket: owned<[target: string, generation: number, bucket: number]>('target', 'links'),
@@ -157,44 +150,18 @@ export const keys = {
   storage: ofTenant('storage'),
   upkeep: ofTenant('upkeep'),
   holds: ofTenant('holds'),
-  clinicTenant: ofTenant('clinic-tenant'),
   runs: ofTenant('runs'),
-  journal: ofTenantEach('journal'),
-  journals: ofTenant('journals'),
-  pins: ofTarget('pins'),
+  journal: renamed.ofTenantEach('journal'),
+  journals: renamed.ofTenant('journals'),
+  pins: renamed.ofTarget('pins'),
   credential: owned<[connection: string]>('connection', 'credential'),
   subscriptions: ofTenant('subscriptions'),
   subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
   login: (state: string) => `cm:{login}:${state}`,
   loginLinks: ofTenant('login-links'),
   loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
-  reminder: ofTenantEach('reminder'),
-  reminderClaim: ofTenantEach('reminder-claim'),
-  remindersOpen: ofTenant('reminders-open'),
-  remindersSettled: ofTenant('reminders-settled'),
-  remindersOf: ofTenantEach('reminders-of'),
-  remindersTold: ofTenant('reminders-told'),
-  remindersRecipient: ofTenantEach('reminders-recipient'),
-  remindersCorrected: ofTenantEach('reminders-corrected'),
-  remindersKnown: ofTenant('reminders-known'),
-  remindersOrder: ofTenant('reminders-order'),
-  remindersWrong: ofTenant('reminders-wrong'),
-  reminderCounts: ofTenant('reminder-counts'),
-  remindersHour: owned<[hour: number]>('tenant', 'reminders-hour'),
-  reminderReport: ofTenantEach('reminder-report'),
-  reminderReplies: ofTenant('reminder-replies'),
-  reminderChannelClosed: ofTenantEach('reminder-channel-closed'),
-  answerLink: (hash: string) => `cm:{answer-${hash}}:answer-link`,
-  answerClaim: ofTenantEach('answer-claim'),
-  answersMinute: owned<[minute: number, id: string]>('tenant', 'answers-minute'),
   tombstones: owned<[]>('nobody', 'tombstones'),
   receipts: owned<[]>('nobody', 'receipts'),
-  triggerReadings: ofTenant('trigger-readings'),
-  triggersKnown: ofTenantEach('triggers-known'),
-  triggersAppointments: ofTenantEach('triggers-appointments'),
-  triggersWaiting: ofTenantEach('triggers-waiting'),
-  triggerEndpoint: ofTenantEach('trigger-endpoint'),
-  triggerCounts: ofTenant('trigger-counts'),
   feed: ofTarget('feed'),
   feedAccess: ofTarget('feed-access'),
   feedToken: (hash: string) => `cm:{feed-${hash}}:feed-token`,
@@ -253,16 +220,6 @@ function shardTag(shard: number): string {
   return shard === 0 ? QUEUE_PREFIX : `{clinic-mirror-${shard}}`;
 }
 
-/** Owners by kind, from the declarations. */
-const OWNERS: ReadonlyMap<string, Owner> = new Map(
-  Object.values(keys).flatMap((key) => ('owner' in key ? [[key.kind, key.owner] as const] : [])),
-);
-
-/** Kinds that are also read under former ids of a renamed tenant or target (`formerly`). */
-export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set(
-  [...OWNERS.keys()].filter((kind) => /^(pins|journals?|reminder|answer)/.test(kind)),
-);
-
 /** Owner of a key: a target or a connection, otherwise the tenant. */
 export interface KeyOwner {
   tenant: string;
@@ -276,13 +233,34 @@ export type RemovablePart = `${'target' | 'connection'}/${string}`;
 
 const KEY = /^cm:\{([^}]+)\}:([^:]+)(?::([^:]+))?/;
 
-/** @returns null for a key without a tenant: the installation also has leases, whose keys are like those of a tenant */
-export function ownerOfKey(key: string): KeyOwner | null {
-  const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
-  if (`{${tenant}}` === QUEUE_PREFIX) return null;
-  const owner = OWNERS.get(kind);
-  if (owner === undefined || owner === 'nobody') return null;
-  return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
+/** Owners of all keys of an installation. */
+export interface KeyOwners {
+  /** @returns null for a key without a tenant: the installation also has leases, whose keys are like those of a tenant */
+  of(key: string): KeyOwner | null;
+  /** Kinds that are also read under former ids of a renamed tenant or target (`formerly`). */
+  readUnderFormerIds: ReadonlySet<string>;
+}
+
+/** Returns the owners of keys. @param all all declared keys by name: a key of another kind has no owner, and is never released */
+export function keyOwners(all: Readonly<Record<string, object>>): KeyOwners {
+  const kinds = Object.values(all).filter(isKeyKind);
+  const owners = new Map(kinds.map(({ kind, owner }) => [kind, owner]));
+  return {
+    of(key) {
+      const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
+      if (`{${tenant}}` === QUEUE_PREFIX) return null;
+      const owner = owners.get(kind);
+      if (owner === undefined || owner === 'nobody') return null;
+      return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
+    },
+    readUnderFormerIds: new Set(
+      kinds.filter(({ isReadUnderFormerIds }) => isReadUnderFormerIds).map(({ kind }) => kind),
+    ),
+  };
+}
+
+function isKeyKind(key: object): key is KeyKind {
+  return 'owner' in key;
 }
 
 /** Returns the tenant in a key's hash tag; null for the installation's keys. Other hash tags are no ids of tenants. */

@@ -26,7 +26,7 @@ const scripts = {
  * memory of a large hash.
  */
 const LINKS_PER_BUCKET = 64;
-/** Average bucket size that triggers a new layout. */
+/** Average bucket size that causes a new layout. */
 const CROWDED_BUCKET = 120;
 /** Buckets that are read together: a few thousand links. */
 const BUCKETS_AT_ONCE = 32;

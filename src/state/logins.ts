@@ -3,7 +3,7 @@ import type { LoginLink } from '../model/acts.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { createSealer, type Sealer, type SealingKey, sealedTable, sealedValue } from './sealing.ts';
+import { createSealer, type SealingKey, sealedTable, sealedValue } from './sealing.ts';
 
 /** Time for completing an authorization (RFC 6819 section 5.1.5.3: short lifetime of state and codes). */
 const LOGIN_TTL_MS = 10 * MINUTE_MS;
@@ -85,31 +85,6 @@ export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[]
     async list(tenant: string): Promise<LoginLink[]> {
       const links = await linksOf(tenant).prune(isOver);
       return [...links.values()].sort((one, other) => one.madeAt - other.madeAt);
-    },
-  };
-}
-
-/**
- * Opens a tenant's binding to the clinic's tenant id: set by the first authorization or cycle, and required from then on.
- * @param sealer encrypts with the identity key, so that an attacker with mere write access to Redis cannot redirect reading to a different
- * clinic
- */
-export function createClinicTenantStore(redis: RedisClient, tenant: string, sealer: Sealer) {
-  const bound = sealedValue<string>(keys.clinicTenant(tenant), { redis, sealer, kind: 'clinic-tenant' });
-  return {
-    /** Null if unbound or damaged. */
-    read: bound.get,
-    /**
-     * Binds the tenant.
-     * @param replace whether the operator chose the id; otherwise an existing binding stays
-     * @returns the current binding
-     */
-    async bind(id: string, replace: boolean): Promise<string> {
-      for (;;) {
-        const { value, sealed } = await bound.read();
-        if (value !== null && !replace) return value;
-        if (await bound.replace(sealed, id)) return id;
-      }
     },
   };
 }

@@ -13,7 +13,7 @@ const scripts = {
   end: redisScript<string[]>(import.meta.url, 'outage-end'),
 };
 
-/** Work other than cycles and lanes that contacts a host: a reminder channel, a trigger endpoint, or a token refresh. */
+/** Work other than cycles and lanes that calls a host: a message channel, an endpoint of a receiver, or a token refresh. */
 export interface OtherWork {
   kind: 'channel' | 'connection' | 'endpoint';
   id: string;
@@ -81,7 +81,7 @@ const LEAST_BETWEEN_ENDS_MS = 5 * SECOND_MS;
 const REPORT_AGAIN_AFTER_MS = 5 * MINUTE_MS;
 /** Longer than the hourly or more frequent updates of waiting work. */
 const RETENTION_MS = DAY_MS;
-/** Time without contact after which waiting work is considered removed or paused. */
+/** Time without a call after which waiting work is considered removed or paused. */
 const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
 /** Suffix of fields that are not works. */
 const FACT = ':';

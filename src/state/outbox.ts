@@ -129,7 +129,7 @@ class RedisOutbox implements Outbox {
   }
 
   /**
-   * Removes a change that no plan stored, or that is unreadable: the change has no effect, and the next cycle plans again from the clinic.
+   * Removes a change that no plan stored, or that is unreadable: the change has no effect, and the next cycle plans again from the source.
    */
   async #quarantine(target: string, id: string): Promise<void> {
     const { outbox, due, failing } = this.#keysOf(target);

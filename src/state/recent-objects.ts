@@ -8,13 +8,13 @@ import { type Sealer, sealedTable } from './sealing.ts';
 /** Time for which what users added is stored: a day of retries after the removal. Own choice. */
 const ADDITIONS_RETENTION_MS = 24 * HOUR_MS;
 
-/** Time for which a creation is stored: two readings of a clinic that is read once an hour. Own choice. */
+/** Time for which a creation is stored: two readings of a source that is read once an hour. Own choice. */
 const CREATED_RETENTION_MS = 2 * HOUR_MS;
 
 /** Largest stored text of users, in characters. A longer one is not taken over. Own choice. */
 const LONGEST_ADDITIONS = 32_768;
 
-/** Created events per plan. A larger number is a first sync or a changed setting, not a move of some appointments. Own choice. */
+/** Created objects per plan. A larger number is a first sync or a changed setting, not a move of some records. Own choice. */
 const MOST_CREATED = 100;
 
 /**
@@ -26,19 +26,19 @@ export interface RecentObjectStore extends RecentObjects {
   erase(target: string): Promise<number>;
 }
 
-/** Opens the recent events of a tenant. They are encrypted, because the additions are texts of users. */
+/** Opens the recent objects of a tenant. They are encrypted, because the additions are texts of users. */
 export function createRecentObjects(redis: RedisClient, tenant: string, sealer: Sealer): RecentObjectStore {
   const tableOf = (target: string) =>
     sealedTable<RecentObject>(keys.recentObjects(tenant, target), { redis, sealer, kind: 'recent-objects' });
   const change = async (target: string, now: Instant, write: (table: ReturnType<typeof tableOf>) => Promise<void>) => {
     const table = tableOf(target);
-    await table.prune((event) => isOver(event, now));
+    await table.prune((object) => isOver(object, now));
     await write(table);
     await redis.pexpire(table.key, ADDITIONS_RETENTION_MS);
   };
   return {
     async read(target, now) {
-      return new Map([...(await tableOf(target).all())].filter(([, event]) => !isOver(event, now)));
+      return new Map([...(await tableOf(target).all())].filter(([, object]) => !isOver(object, now)));
     },
     async additionsOf(target, recordId) {
       return (await tableOf(target).get(recordId))?.removed?.additions ?? null;

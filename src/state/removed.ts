@@ -2,7 +2,7 @@ import type { Lease } from '../engine/store.ts';
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
-import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
+import { type KeyOwner, type KeyOwners, keys, keysOfTenant, type RemovablePart } from './keys.ts';
 import { type RedisClient, refusalOf } from './redis.ts';
 import { fencedScript, keyPagesLike, keysLike, sendAll } from './script.ts';
 import { type KeySizes, recordSizes } from './tenant-storage.ts';
@@ -15,6 +15,8 @@ export type KeyHolders = Map<RemovablePart | null, Set<string>>;
 
 /** Removed tenants, targets and connections that still have keys, with the time of their removal. */
 export interface RemovedStore {
+  /** Kinds of keys that are also read under former ids of a renamed tenant or target (`formerly`). */
+  readUnderFormerIds: ReadonlySet<string>;
   /** Returns every tenant with keys, and the holders of the keys. Reads the names of all keys. @param sizes receives the keys */
   holders(sizes?: KeySizes): Promise<Map<string, KeyHolders>>;
   /** Stores the memory of tenants. */
@@ -44,8 +46,8 @@ export interface RemovalChange<Name> {
 /** Keys that are removed in one step. */
 const KEYS_AT_ONCE = 500;
 
-/** Opens the removals of all tenants. */
-export function createRemovedStore(redis: RedisClient): RemovedStore {
+/** Opens the removals of all tenants. @param owners of all keys of the installation */
+export function createRemovedStore(redis: RedisClient, owners: KeyOwners): RemovedStore {
   async function unlink(names: readonly string[], lease: Lease): Promise<number> {
     let count = 0;
     for (const slice of slices(names, KEYS_AT_ONCE)) {
@@ -56,7 +58,7 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
   async function release(tenant: string, lease: Lease, isWanted: (owner: KeyOwner) => boolean): Promise<number> {
     const found = new Map<string, string>();
     for await (const key of keysLike(redis, keysOfTenant(tenant))) {
-      const owner = ownerOfKey(key);
+      const owner = owners.of(key);
       if (owner?.tenant === tenant && isWanted(owner)) found.set(key, owner.kind);
     }
     // Records of targets first: a process that reuses partial remains then fetches the target's own objects again.
@@ -64,11 +66,12 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
     return unlink(names, lease);
   }
   return {
+    readUnderFormerIds: owners.readUnderFormerIds,
     async holders(sizes) {
       const all = new Map<string, KeyHolders>();
       for await (const { server, names } of keyPagesLike(redis, keysOfTenant(null))) {
         await sizes?.add(server, names);
-        for (const owner of names.map(ownerOfKey)) {
+        for (const owner of names.map(owners.of)) {
           if (owner === null) continue;
           const holders: KeyHolders = all.get(owner.tenant) ?? new Map();
           all.set(owner.tenant, holders.set(owner.part, (holders.get(owner.part) ?? new Set()).add(owner.kind)));

@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { message } from '../messages/message.ts';
+import { type DamagedKind, treatmentOf } from '../model/damaged-kinds.ts';
 import { MirrorError } from '../model/errors.ts';
 import { derivedKey } from '../model/hashes.ts';
-import { type DamagedKind, damagedError, readStored, treatmentOf } from './damaged.ts';
+import { damagedError, readStored } from './damaged.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';
 

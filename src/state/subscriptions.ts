@@ -48,7 +48,7 @@ export type VendorSubscriptionRequest = 'extend' | 'ended';
 export interface SubscriptionAddressee {
   tenant: string;
   connector: string;
-  /** All targets that write to the calendar. */
+  /** All targets that write to the container. */
   targets: readonly string[];
   secretHash: string;
   /** True until the vendor has answered: only then may the vendor validate the URL. */

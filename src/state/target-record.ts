@@ -64,7 +64,7 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
     sealed === null ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target), 'targets');
   return {
     of(target, fields) {
-      // A calendar was fetched, but its name was removed.
+      // A container was fetched, but its name was removed.
       if (fields[FIELD] === undefined && fields.adoptedAt !== undefined) reportDamaged(tenant, 'targets');
       return read(target, fields[FIELD] ?? null);
     },
@@ -217,7 +217,7 @@ export function recordOf(
     container,
     firstRunApprovedAt,
     ...numbers,
-    // Without its calendar, the target was not fetched.
+    // Without its container, the target was not fetched.
     adoptedAt: container === null ? null : number('adoptedAt'),
     pausedUntil: isReasonLost ? null : numbers.pausedUntil,
     drift: opened('drift', (stored) => openPlain(stored, origin, drift)),

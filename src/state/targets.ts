@@ -1,5 +1,5 @@
 import type { StoredTarget, TargetSummary, TargetTable } from '../engine/store.ts';
-import type { StreamName } from '../model/items.ts';
+import { STREAM_NAMES } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
 import { storable } from '../model/stored-limits.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
@@ -39,7 +39,6 @@ export interface TargetStore extends TargetTable {
   erase(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
 
-const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
 const MISSES_RETENTION_MS = 7 * DAY_MS;
 
 /** Targets per script: each takes some tens of microseconds. */
@@ -198,7 +197,7 @@ function openTallies(
       const today = Math.floor(now / DAY_MS);
       let removed = await eraseFromLists(records, target, new Set(recordIds));
       for (const slice of slices(recordIds, 500)) {
-        for (const stream of STREAMS) removed += await redis.hdel(keys.misses(tenant, stream), ...slice);
+        for (const stream of STREAM_NAMES) removed += await redis.hdel(keys.misses(tenant, stream), ...slice);
         for (const day of [today, today - 1, today - 2]) {
           removed += await redis.hdel(keys.restorations(tenant, target, day), ...slice);
         }

@@ -1,3 +1,5 @@
+import { KEY_OWNERS } from '../../src/composition/key-tables.ts';
+import type { RunReport } from '../../src/domain/runs.ts';
 import { remind } from '../../src/features/reminders/job.ts';
 import { runTriggers } from '../../src/features/triggers/job.ts';
 import { pullTenant, readStreamsInTurn } from '../../src/jobs/pull.ts';
@@ -5,7 +7,6 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { openBudgetShare } from '../../src/state/budget.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
-import type { RunReport } from '../../src/state/runs.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { startReceiver } from '../features/reminders/channels/receiver.ts';
 import { answersOver, createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
@@ -100,7 +101,12 @@ async function fill({ clinic, clock, models, triggers, receiver, connection, ope
   models.calendar.fault = () => null;
   await fillRest(tenant, clock.now);
   const lease = await tenant.leases.take('removal', 0, NEVER);
-  await createRemovedStore(connection).recordParts(tenant.id, { missed: ['target/gone'], ended: [] }, NOW, lease);
+  await createRemovedStore(connection, KEY_OWNERS).recordParts(
+    tenant.id,
+    { missed: ['target/gone'], ended: [] },
+    NOW,
+    lease,
+  );
   await lease.release();
   await cycle(openOther());
 }

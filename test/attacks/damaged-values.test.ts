@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { status } from '../../src/control/status.ts';
 import type { TenantStatus } from '../../src/control/status-schemas.ts';
+import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { endpointStatuses } from '../../src/features/triggers/status.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { keys } from '../../src/state/keys.ts';
@@ -159,7 +160,7 @@ describe('a damaged value', () => {
 
   test('that closed a channel keeps the channel closed', async () => {
     await state.restore();
-    await busy.connection.set(keys.reminderChannelClosed('studio-rossi', 'other'), '{}');
+    await busy.connection.set(reminderKeys.reminderChannelClosed('studio-rossi', 'other'), '{}');
     expect(await busy.open().reminders?.ledger.closingOf('other')).toEqual({ code: 'state-damaged', at: 0 });
   });
 });

@@ -4,7 +4,9 @@ import type { TargetFailure } from '../../src/engine/store.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import { type AlertMemory, type Digest, NOTHING_REPORTED } from '../../src/features/alerts/digest.ts';
 import { payloadOf, textOf } from '../../src/features/alerts/texts.ts';
+import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { createReminderLedger } from '../../src/features/reminders/store.ts';
+import { triggerRedisKeys } from '../../src/features/triggers/keys.ts';
 import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { message } from '../../src/messages/message.ts';
@@ -260,14 +262,14 @@ test('a forged sentence is ignored in the other views of the installation, of tr
   const place = { endpoint: 'portal', event: 'report.available' } as const;
   const off = { code: LURE, remedy: LURE, at: NOW };
   const reading = { sinceAt: 1, readAt: 2, off, letThrough: false };
-  await connection.hset(keys.triggerReadings('aurora'), 'portal/report.available', JSON.stringify(reading));
+  await connection.hset(triggerRedisKeys.triggerReadings('aurora'), 'portal/report.available', JSON.stringify(reading));
   const closing = JSON.stringify({ code: LURE, at: NOW });
-  await connection.hset(keys.triggerEndpoint('aurora', 'portal'), { closed: closing, code: LURE });
-  await connection.set(keys.reminderChannelClosed('aurora', 'email'), closing);
+  await connection.hset(triggerRedisKeys.triggerEndpoint('aurora', 'portal'), { closed: closing, code: LURE });
+  await connection.set(reminderKeys.reminderChannelClosed('aurora', 'email'), closing);
   const note = { channel: 'email', sinceAt: 1, correctsAt: null, reason: null, untilAt: NOW + 1, held: null };
   for (const appointmentId of [LURE, 'a1']) {
     const field = JSON.stringify([appointmentId, 'email']);
-    await connection.hset(keys.remindersWrong('aurora'), field, JSON.stringify({ ...note, appointmentId }));
+    await connection.hset(reminderKeys.remindersWrong('aurora'), field, JSON.stringify({ ...note, appointmentId }));
   }
 
   const triggers = createTriggerStore(connection, 'aurora', sealer);

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { clinicKeys, createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createClinicTenantStore } from '../../src/state/logins.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createSubscriptionDirectory } from '../../src/state/subscriptions.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
@@ -196,9 +196,9 @@ test('a forged binding to another clinic is ignored, as if there were none', asy
   await store.bind('our-clinic', false);
   const other = createClinicTenantStore(connection, 'other', createProofSealer(IDENTITY_KEY, 'other'));
   await other.bind('other-clinic', false);
-  const theirs = (await connection.get(keys.clinicTenant('other'))) ?? '';
+  const theirs = (await connection.get(clinicKeys.clinicTenant('other'))) ?? '';
   for (const forged of ['other-clinic', theirs]) {
-    await connection.set(keys.clinicTenant(TENANT), forged);
+    await connection.set(clinicKeys.clinicTenant(TENANT), forged);
     expect(await store.read()).toBeNull();
   }
   expect(await store.bind('our-clinic', false)).toBe('our-clinic');

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { parseEntry, type StoredEntry } from '../../src/state/formats.ts';
 import { keys } from '../../src/state/keys.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
@@ -175,7 +176,7 @@ describe('a forged hold', () => {
 
 describe('a forged link in a reminder', () => {
   const TOKEN = 'A'.repeat(22);
-  const place = (token: string) => keys.answerLink(createHash('sha256').update(token).digest('base64url'));
+  const place = (token: string) => reminderKeys.answerLink(createHash('sha256').update(token).digest('base64url'));
 
   test('opens nothing, although it names an existing reminder', async () => {
     const bed = await openAnswerBed(redis.connect());
@@ -197,7 +198,7 @@ describe('a forged link in a reminder', () => {
       rule: 'r',
       channel: 'c',
     };
-    await redis.connect().hset(keys.reminder(ID, 'forged'), forged);
+    await redis.connect().hset(reminderKeys.reminder(ID, 'forged'), forged);
     const link = { tenant: ID, reminder: 'forged', patientId: 'p1', proof: 'A'.repeat(22) };
     await redis.connect().set(place(TOKEN), JSON.stringify(link));
     expect(await bed.desk.show(TOKEN)).toMatchObject({ says: 'unknown', about: null });
@@ -227,11 +228,16 @@ describe('a forged reminder', () => {
     if (own === undefined) throw new Error('there is no reminder');
     const ids = ['0'.repeat(32), own.id];
     // A forged reminder, and a genuine one changed to another appointment.
-    const stored = await connection.hgetall(keys.reminder(TENANT, own.id));
+    const stored = await connection.hgetall(reminderKeys.reminder(TENANT, own.id));
     for (const id of ids)
-      await connection.hset(keys.reminder(TENANT, id), { ...stored, id, appointmentId: 'two', state: 'planned' });
+      await connection.hset(reminderKeys.reminder(TENANT, id), {
+        ...stored,
+        id,
+        appointmentId: 'two',
+        state: 'planned',
+      });
     for (const id of ids) {
-      await connection.zadd(keys.remindersOpen(TENANT), own.dueAt, id);
+      await connection.zadd(reminderKeys.remindersOpen(TENANT), own.dueAt, id);
       world.alarms.wakes.set(`forged-${id}`, { id, wakeAt: own.dueAt });
     }
     await world.advance(72 * 3_600_000);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { PLAIN_COLUMNS } from '../../src/cli/output.ts';
 import type { ConnectionStatus, TargetStatus } from '../../src/control/status-schemas.ts';
-import { NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
+import { NO_CHANGES, type RunReport } from '../../src/domain/runs.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 /** Ids of the configuration, and ids and words that come from the clinic: whatever they are. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import type { SyncResult } from '../../src/control/status-schemas.ts';
 import { isWhole } from '../../src/control/sync.ts';
-import { FIRST_PACE, NO_CHANGES } from '../../src/state/runs.ts';
+import { FIRST_PACE, NO_CHANGES } from '../../src/domain/runs.ts';
 import { expectTidy, names, runs, targets } from './arbitraries.ts';
 
 const syncs = fc.record({ tenant: names, run: runs, targets: fc.array(targets, { maxLength: 4 }) });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { channelModule, needsPatient, openReminders, type ReminderParts } from '../../src/composition/reminders.ts';
+import { createAnswerDirectory } from '../../src/features/reminders/answer-store.ts';
 import type { ChannelModule } from '../../src/features/reminders/channels/channel.ts';
+import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
-import { createAnswerDirectory } from '../../src/state/answers.ts';
-import { keys } from '../../src/state/keys.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -82,7 +82,7 @@ describe('reminders of a tenant', () => {
     expect(kept).toMatchObject({ tenant: 'aurora', reminder: APPOINTMENT.reminder, patientId: 'p1' });
     expect(opened.answers!.isOurs(token, kept!)).toBe(true);
     expect(opened.answers!.isOurs(token, { ...kept!, patientId: 'p2' })).toBe(false);
-    const [key = ''] = await connection.keys(keys.answerLink('*'));
+    const [key = ''] = await connection.keys(reminderKeys.answerLink('*'));
     const lifeMs = await connection.pttl(key);
     expect(lifeMs).toBeGreaterThan(3 * DAY_MS + 4 * HOUR_MS);
     expect(lifeMs).toBeLessThanOrEqual(3 * DAY_MS + 5 * HOUR_MS);

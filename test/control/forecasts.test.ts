@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
+import type { RunReport } from '../../src/domain/runs.ts';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import type { RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { loginOf, problems, targetOf } from './status-of.ts';
 

@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import { expect, test } from 'vitest';
+import { createRunStore } from '../../src/domain/runs.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

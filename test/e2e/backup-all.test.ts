@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
 import { forgetPatient } from '../../src/features/forget/forget.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { createClinicTenantStore } from '../../src/state/logins.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallWorld } from './support/small-world.ts';

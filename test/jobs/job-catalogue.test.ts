@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
+import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/domain/runs.ts';
+import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import type { JobName } from '../../src/jobs/job-catalogue.ts';
 import { createNeedless, neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -22,7 +23,12 @@ const REPEATED: readonly JobName[] = ['pull', 'audit', 'subscriptions', 'refresh
 
 /** Which of the repeated jobs of a tenant are needless. */
 async function needless(tenant = TENANT): Promise<JobName[]> {
-  const isNeedless = createNeedless(redis.connect(), () => new Map([[tenant.id, tenant]]), IDENTITY_KEY);
+  const isNeedless = createNeedless(
+    redis.connect(),
+    () => new Map([[tenant.id, tenant]]),
+    IDENTITY_KEY,
+    reminderKeys.remindersOpen,
+  );
   const told = await Promise.all(REPEATED.map((job) => isNeedless(job, tenant.id)));
   return REPEATED.filter((_, index) => told[index]);
 }
@@ -58,7 +64,7 @@ describe('a repeated job of a tenant', () => {
     ['a login to another side', keys.credential('uno', 'work'), without('refresh-tokens')],
     ['a hold that may expire', keys.holds('uno'), without('pull')],
     ['something that waits to be written', keys.outbox('uno', 'rossi'), without('pull')],
-    ['an open reminder', keys.remindersOpen('uno'), without('pull')],
+    ['an open reminder', reminderKeys.remindersOpen('uno'), without('pull')],
     ['a subscription that is to be closed', keys.subscriptions('uno'), without('subscriptions')],
     ['a calendar that is known', keys.target('uno', 'rossi'), without('audit', 'subscriptions')],
   ])('runs if the tenant has %s', async (_what, key, expected) => {
@@ -67,7 +73,7 @@ describe('a repeated job of a tenant', () => {
   });
 
   test('is done where the tenant has another id by now and a reminder is open under the former', async () => {
-    await redis.connect().hset(keys.remindersOpen('prima'), 'a', '1');
+    await redis.connect().hset(reminderKeys.remindersOpen('prima'), 'a', '1');
     expect(await needless({ ...TENANT, formerly: 'prima' })).toEqual(without('pull'));
   });
 
@@ -80,7 +86,12 @@ describe('a repeated job of a tenant', () => {
   });
 
   test('is never unnecessary if its state is unknown, or if it is not repeated', async () => {
-    const isNeedless = createNeedless(redis.connect(), () => new Map([[TENANT.id, TENANT]]), IDENTITY_KEY);
+    const isNeedless = createNeedless(
+      redis.connect(),
+      () => new Map([[TENANT.id, TENANT]]),
+      IDENTITY_KEY,
+      reminderKeys.remindersOpen,
+    );
     expect(await isNeedless('pull', 'due')).toBe(false);
     expect(await isNeedless('push', 'uno')).toBe(false);
     expect(await isNeedless('triggers', 'uno')).toBe(false);
@@ -89,7 +100,12 @@ describe('a repeated job of a tenant', () => {
 
 test('one query per tenant covers all of its jobs', async () => {
   const connection = redis.connect();
-  const isNeedless = createNeedless(connection, () => new Map([[TENANT.id, TENANT]]), IDENTITY_KEY);
+  const isNeedless = createNeedless(
+    connection,
+    () => new Map([[TENANT.id, TENANT]]),
+    IDENTITY_KEY,
+    reminderKeys.remindersOpen,
+  );
   await connection.ping();
   const asked = vi.spyOn(connection, 'sendCommand');
   expect(await Promise.all(REPEATED.map((job) => isNeedless(job, TENANT.id)))).toEqual(REPEATED.map(() => true));

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { next48hWindow, windowOf } from '../../src/domain/mapping-sources.ts';
+import type { RunReport } from '../../src/domain/runs.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
-import type { RunReport } from '../../src/state/runs.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { drain, NEVER, targetOf, wholeCycle } from './cycle.ts';

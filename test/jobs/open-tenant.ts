@@ -1,10 +1,12 @@
 import type { ClinicSource } from '../../src/domain/clinic-requests.ts';
 import { openForm } from '../../src/domain/open-crm.ts';
+import { createRunStore } from '../../src/domain/runs.ts';
 import { emptyStreamMemory } from '../../src/domain/stream-memory.ts';
 import { traitsOf } from '../../src/domain/target-traits.ts';
 import { createTargetIdentity, FingerprintMemory } from '../../src/engine/identity.ts';
 import { reminderFollower } from '../../src/features/reminders/plan.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
+import { createReminderTraces } from '../../src/features/reminders/traces.ts';
 import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, noSpans, silentLogger } from '../../src/log/logger.ts';
@@ -23,7 +25,6 @@ import { createOutbox } from '../../src/state/outbox.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
 import { createStateCounter, type StateCounter } from '../../src/state/state-counter.ts';
 import { createStoredDocuments } from '../../src/state/stored-documents.ts';
@@ -159,7 +160,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       directory: createSubscriptionDirectory(redis, IDENTITY_KEY, clock),
       subscriptionsOf: choice.subscriptionsOf ?? (() => null),
     },
-    reminders: null,
+    ...{ reminders: null, reminderTraces: createReminderTraces(redis, choice.formerly ?? id) },
     followers: [],
     triggers: choice.triggers ?? null,
     configVersion: generation,

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
+import { ALL_KEYS, KEY_OWNERS } from '../../src/composition/key-tables.ts';
 import { status } from '../../src/control/status.ts';
+import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { type ReleaseParts, releaseRemoved } from '../../src/jobs/release.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { outlineOf } from '../../src/settings/configuration-changes.ts';
-import { keys, ownerOfKey } from '../../src/state/keys.ts';
+import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
 import { createUpkeepStore } from '../../src/state/upkeep.ts';
@@ -58,7 +60,7 @@ async function open() {
     const logins = new Map(connections.map((id) => [id, {} as never]));
     return { ...tenant, configuration: { ...tenant.configuration, connections: logins, formerly: choice.formerly } };
   };
-  const removed = createRemovedStore(connection);
+  const removed = createRemovedStore(connection, KEY_OWNERS);
   const upkeep = createUpkeepStore(connection);
   const expiring: ReleaseParts['expiring'][number][] = [];
   /** One check of a daemon with these tenants. */
@@ -100,7 +102,7 @@ async function withWaitingRoom(world: Awaited<ReturnType<typeof open>>) {
   return tenant;
 }
 
-const isOfRoom = (name: string) => ownerOfKey(name)?.part === 'target/room';
+const isOfRoom = (name: string) => KEY_OWNERS.of(name)?.part === 'target/room';
 
 describe('stored data of a target that was removed from the configuration', () => {
   test('is deleted after the retention time, encrypted entries included; a connection with its name and the rest remain', async () => {
@@ -231,7 +233,7 @@ describe('stored data of a tenant that was removed from the configuration', () =
     await world.connection.hset(keys.tombstones(gone.id), 'hash', 1);
     await world.connection.hset(keys.receipts(gone.id), 'receipt', '{}');
     await world.connection.hset(keys.optOuts(gone.id), 'hash', '{}');
-    await world.connection.zadd(keys.remindersOpen(gone.id), 1, 'reminder');
+    await world.connection.zadd(reminderKeys.remindersOpen(gone.id), 1, 'reminder');
     await gone.protection.uncertainty();
     const other = world.start({ id: 'studio-bianchi' });
     await cycle(other);
@@ -284,7 +286,7 @@ describe('stored data of a tenant that was removed from the configuration', () =
     await look([renamed]);
     clock.now += KEEP_MS;
     await look([renamed]);
-    expect(await connection.exists(keys.pins(gone.id, 'room'), keys.remindersOpen(gone.id))).toBe(2);
+    expect(await connection.exists(keys.pins(gone.id, 'room'), reminderKeys.remindersOpen(gone.id))).toBe(2);
     expect((await names()).filter((name) => isOfGone(name) && /:(outbox|links|credential)/.test(name))).toEqual([]);
   });
 
@@ -356,7 +358,7 @@ test('each check is recorded, with the number of items of each kind that it dele
 test('a kind that cannot be deleted neither ends the check nor prevents other deletions', async () => {
   const { start, look, upkeep, expiring, connection, clock } = await open();
   const tenant = start();
-  for (const key of [keys.approvals, keys.reminderReplies]) await connection.hset(key(tenant.id), 'a', 'b');
+  for (const key of [keys.approvals, reminderKeys.reminderReplies]) await connection.hset(key(tenant.id), 'a', 'b');
   const fail = () => Promise.reject(new Error('damaged'));
   expiring.push(
     { kind: 'approvals', key: 'approvals', end: fail },
@@ -404,10 +406,10 @@ test('every key is classified: deleted with its target, connection or tenant, or
     'managed-revisions',
     'a',
   ]);
-  const made = Object.values(keys).map((key) => (key as (...ids: string[]) => unknown)('a', 'b', 'c', 'd'));
+  const made = Object.values(ALL_KEYS).map((key) => (key as (...ids: string[]) => unknown)('a', 'b', 'c', 'd'));
   const all = made.map((key) => (typeof key === 'string' ? key : String(Object.values(key as object)[0])));
   const kindsOf = (part: string | null | undefined) =>
-    [...new Set(all.filter((key) => ownerOfKey(key)?.part === part).map(kindOf))].sort();
+    [...new Set(all.filter((key) => KEY_OWNERS.of(key)?.part === part).map(kindOf))].sort();
   const forTargets = [
     'target',
     'links',

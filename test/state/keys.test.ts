@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { ALL_KEYS } from '../../src/composition/key-tables.ts';
+import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
+import { triggerRedisKeys } from '../../src/features/triggers/keys.ts';
 import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import {
   createAccessTokenStore,
@@ -11,7 +14,7 @@ import {
 } from '../../src/state/access.ts';
 import { createTenantFeeds } from '../../src/state/feeds.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createClinicTenantStore, createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
+import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
@@ -104,14 +107,14 @@ const MAKERS: Readonly<Record<string, Make>> = {
   },
   async triggersWaiting(connection) {
     const [place, store] = [
-      keys.triggersWaiting(TENANT, 'mail/booked'),
+      triggerRedisKeys.triggersWaiting(TENANT, 'mail/booked'),
       createTriggerStore(connection, TENANT, sealer),
     ];
     await connection.hset(place, 't1', sealer.seal(JSON.stringify({ dueAt: NOW }), `${place} t1`));
     return async () => (await store.waiting(PLACE))[0] ?? null;
   },
   async triggersAppointments(connection) {
-    const place = keys.triggersAppointments(TENANT, 'mail/booked');
+    const place = triggerRedisKeys.triggersAppointments(TENANT, 'mail/booked');
     const store = createTriggerStore(connection, TENANT, sealer);
     await connection.hset(place, 'a1', sealer.seal(JSON.stringify({ version: 1 }), `${place} a1`));
     return async () => (await store.appointments(PLACE)).get('a1') ?? null;
@@ -170,15 +173,15 @@ const STANDS = new Map(
 );
 const standOf = (name: string) => STANDS.get(name) as Stand;
 
-const NAMES = Object.keys(keys) as (keyof typeof keys)[];
+const NAMES = Object.keys(ALL_KEYS) as (keyof typeof ALL_KEYS)[];
 /** `cm:{T}:outbox:…` is of the kind `outbox`. */
-function kindOf(name: keyof typeof keys): string {
+function kindOf(name: keyof typeof ALL_KEYS): string {
   const given = name === 'epoch' || name === 'writes' || name === 'probe' ? [0] : ['T', 'x', 0, 0];
-  const made: unknown = (keys[name] as (...given: unknown[]) => unknown)(...given);
+  const made: unknown = (ALL_KEYS[name] as (...given: unknown[]) => unknown)(...given);
   return (typeof made === 'string' ? made : JSON.stringify(made)).replace(/^.*?\}:/, '').replace(/:.*/, '');
 }
 
-describe('each key of keys.ts', () => {
+describe('each key of each table', () => {
   test('lists its protection against change and rollback in docs/design/redis-keys.md', () => {
     expect([...STANDS.keys()].toSorted()).toEqual(NAMES.toSorted());
     for (const { change, rollback } of STANDS.values())
@@ -192,10 +195,10 @@ describe('each key of keys.ts', () => {
     if (file === null) return;
     const text = readFileSync(join(import.meta.dirname, '..', file), 'utf8');
     if (file === WALK) expect(Object.keys(MAKERS)).toContain(name);
-    else expect(text.includes(`keys.${name}(`) || text.includes(kindOf(name))).toBe(true);
+    else expect(text.includes(`eys.${name}(`) || text.includes(kindOf(name))).toBe(true);
   });
 
-  test.each(Object.keys(MAKERS) as (keyof typeof keys)[])('%s is refused when it was changed', async (name) => {
+  test.each(Object.keys(MAKERS) as (keyof typeof ALL_KEYS)[])('%s is refused when it was changed', async (name) => {
     expect(standOf(name).test).toBe(WALK);
     const connection = redis.connect();
     await connection.flushall();

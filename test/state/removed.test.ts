@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { KEY_OWNERS } from '../../src/composition/key-tables.ts';
 import type { Lease } from '../../src/engine/store.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
@@ -15,7 +16,7 @@ async function open() {
   const connection = redis.connect();
   await connection.flushall();
   const lease = (await createLeases(connection, TENANT, 60_000).tryTake('plan')) as Lease;
-  return { connection, lease, removed: createRemovedStore(connection) };
+  return { connection, lease, removed: createRemovedStore(connection, KEY_OWNERS) };
 }
 
 let world: Awaited<ReturnType<typeof open>>;

@@ -47,6 +47,7 @@ interface TraceRemover
     | 'links'
     | 'plans'
     | 'reminders'
+    | 'reminderTraces'
     | 'runs'
     | 'targetStore'
     | 'targets'
@@ -236,14 +237,14 @@ async function putErasures(
 
 /** Removes messages of a patient whose id is unknown: no appointment in the clinic and no patient belongs to them. */
 export async function eraseMessages(
-  { reminders, tombstones }: Pick<OpenTenant, 'reminders' | 'tombstones'>,
+  { reminders, reminderTraces }: Pick<OpenTenant, 'reminders' | 'reminderTraces'>,
   messages: ReadonlySet<string>,
 ): Promise<ErasedTraces> {
-  const traced = await tombstones.reminders.find(null, [], messages);
+  const traced = await reminderTraces.find(null, [], messages);
   const entries = await reminders?.ledger.readSome([...messages]);
   await reminders?.alarms.cancel([...(entries?.values() ?? [])]);
   const nothing = { journalLines: 0, pins: 0, holds: 0, auditFindings: 0, examples: 0 };
-  return { ...nothing, ...(await tombstones.reminders.erase(traced, [])) };
+  return { ...nothing, ...(await reminderTraces.erase(traced, [])) };
 }
 
 async function removeTraces(tenant: TraceRemover, records: PatientRecords): Promise<ErasedTraces> {
@@ -261,7 +262,7 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
   // Plans contain record ids, and are made again within seconds.
   await tenant.plans.clear();
   await tenant.tasks.clear();
-  const gone = await tenant.tombstones.reminders.erase(records.reminders, records.ids.appointments);
+  const gone = await tenant.reminderTraces.erase(records.reminders, records.ids.appointments);
   return {
     journalLines: lines,
     pins,

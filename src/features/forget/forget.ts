@@ -28,11 +28,7 @@ export async function previewForgetting(
   const [patientId, ...others] = patients;
   if (patientId === undefined || others.length > 0) {
     const uncounted = { isForgotten: false, appointments: 0, invoices: 0, upcoming: 0, targets: [], warnings: [] };
-    const { reminders, links } = await tenant.tombstones.reminders.find(
-      null,
-      [],
-      others.length > 0 ? undefined : messages,
-    );
+    const { reminders, links } = await tenant.reminderTraces.find(null, [], others.length > 0 ? undefined : messages);
     return { tenant: tenantId, patients, ...uncounted, reminders: reminders.length, answerLinks: links.length };
   }
   const records = await findRecords(tenant, { patientId, messages }, progress, signal);

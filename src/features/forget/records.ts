@@ -3,10 +3,10 @@ import { asMirrorError } from '../../model/errors.ts';
 import type { ForgetWarning } from '../../model/forgetting.ts';
 import type { StreamName } from '../../model/items.ts';
 import type { Appointment } from '../../model/records.ts';
+import type { TracedReminders } from '../../model/reminders.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
 import { patientsOf, visitsOf } from '../../model/visits.ts';
-import type { TracedReminders } from '../../state/tombstones.ts';
 
 /** Years of past appointments in the clinic query: the usual retention of care records. Project choice. */
 const YEARS_BACK = 10;
@@ -28,7 +28,7 @@ export interface PatientRecords {
 }
 
 /** Members of a tenant that a patient's records are looked up in. */
-export interface PatientRecordSource extends Pick<OpenTenant, 'clinic' | 'clock' | 'targets' | 'tombstones'> {}
+export interface PatientRecordSource extends Pick<OpenTenant, 'clinic' | 'clock' | 'reminderTraces' | 'targets'> {}
 
 /**
  * Finds the records of a patient: the patient, ten years of past appointments, future appointments, invoices if a target uses them, and
@@ -148,16 +148,12 @@ async function readInvoices(
  * patient remain.
  */
 async function traceReminders(
-  tenant: Pick<OpenTenant, 'clinic' | 'tombstones'>,
+  tenant: Pick<OpenTenant, 'clinic' | 'reminderTraces'>,
   records: PatientRecords,
   signal: AbortSignal,
 ): Promise<void> {
   const { ids, patientId } = records;
-  const { reminders, links } = await tenant.tombstones.reminders.find(
-    patientId,
-    [...ids.appointments],
-    records.messages,
-  );
+  const { reminders, links } = await tenant.reminderTraces.find(patientId, [...ids.appointments], records.messages);
   const others = new Set<string>();
   for (const { appointmentId } of reminders) {
     if (appointmentId === null || ids.appointments.has(appointmentId) || others.has(appointmentId)) continue;

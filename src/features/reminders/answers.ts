@@ -8,8 +8,8 @@ import type { Answer, LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { HOUR_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import { isShared } from '../../model/visits.ts';
-import type { AnswerDirectory, AnswerLink } from '../../state/answers.ts';
 import { reportDamaged } from '../../state/damaged.ts';
+import type { AnswerDirectory, AnswerLink } from './answer-store.ts';
 import type { OpenAnswers, OpenReminders } from './ports.ts';
 
 /**

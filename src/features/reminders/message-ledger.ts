@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { WrongInformation } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { openNumber, openPlain } from '../../state/damaged.ts';
-import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { redisScript } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
 import { sealedTable } from '../../state/sealing.ts';
+import { reminderKeys } from './keys.ts';
 
 const moveScript = redisScript<number>(import.meta.url, 'reminder-move');
 
@@ -36,9 +36,13 @@ const COVERAGE = '';
 /** Opens this part of the ledger. */
 export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
   const origin = { owner: tenant, kind: 'reminders' } as const;
-  const announced = keys.remindersTold(tenant);
-  const observed = keys.remindersKnown(tenant);
-  const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer, kind: 'reminders' });
+  const announced = reminderKeys.remindersTold(tenant);
+  const observed = reminderKeys.remindersKnown(tenant);
+  const wrong = sealedTable<WrongInformation>(reminderKeys.remindersWrong(tenant), {
+    redis,
+    sealer,
+    kind: 'reminders',
+  });
   const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
     JSON.stringify([appointmentId, channel]);
   return {
@@ -79,10 +83,10 @@ export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Se
      * @returns false during a delivery
      */
     async follow(appointmentId: string, replacedBy: string): Promise<boolean> {
-      const from = keys.remindersOf(tenant, appointmentId);
+      const from = reminderKeys.remindersOf(tenant, appointmentId);
       const ids = await redis.smembers(from);
-      const scriptKeys = [from, keys.remindersOf(tenant, replacedBy), announced];
-      const entries = ids.map((id) => keys.reminder(tenant, id));
+      const scriptKeys = [from, reminderKeys.remindersOf(tenant, replacedBy), announced];
+      const entries = ids.map((id) => reminderKeys.reminder(tenant, id));
       return (await moveScript(redis, [...scriptKeys, ...entries], [appointmentId, replacedBy, ...ids])) === 1;
     },
     recordWrong: (one: WrongInformation) => wrong.set(fieldOf(one), one),

@@ -2,10 +2,10 @@ import type { HeldItem } from '../../control/target-objects.ts';
 import type { ReminderAlarms } from '../../jobs/queues.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';
-import type { ReminderStatus } from '../../model/reminders.ts';
+import type { ReminderStatus, ReminderTraces } from '../../model/reminders.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
-import type { AnswerLink, AnswerStore } from '../../state/answers.ts';
+import type { AnswerLink, AnswerStore } from './answer-store.ts';
 import type { ReminderChannel, ReminderContent } from './channels/channel.ts';
 import type { MessageProofs } from './identity.ts';
 import type { OptOuts } from './opt-outs.ts';
@@ -75,5 +75,7 @@ declare module '../../jobs/tenant.ts' {
   interface OpenTenant {
     /** Null without configured reminders. */
     reminders: OpenReminders | null;
+    /** Patient data of reminders, even without configured reminders. */
+    reminderTraces: ReminderTraces;
   }
 }

@@ -3,9 +3,9 @@ import { command, type Document, paragraph, time } from '../../documents/documen
 import type { Language } from '../../messages/message.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { namesIn } from '../../state/damaged.ts';
-import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type Sealer, sealedTable } from '../../state/sealing.ts';
+import { reminderKeys } from './keys.ts';
 import type { AddressHash } from './opt-outs.ts';
 import type { PatientReply, ReplyList } from './schemas.ts';
 import { REPLIES } from './texts.ts';
@@ -34,7 +34,7 @@ export interface PatientReplies {
 
 /** Opens the replies of a tenant. The field contains the hash of the recipient, so that `forget` finds the replies of a patient. */
 export function createPatientReplies(redis: RedisClient, tenant: string, sealer: Sealer): PatientReplies {
-  const table = sealedTable<PatientReply>(keys.reminderReplies(tenant), { redis, sealer, kind: 'reminders' });
+  const table = sealedTable<PatientReply>(reminderKeys.reminderReplies(tenant), { redis, sealer, kind: 'reminders' });
   const origin = { owner: tenant, kind: 'reminders' } as const;
   return {
     lifeMs: LIFE_MS,

@@ -18,6 +18,7 @@ import type { RedisClient } from '../../state/redis.ts';
 import { askEach, compareAndSet, pairsOf, redisScript, sendAll } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
 import { openSealed } from '../../state/sealing.ts';
+import { reminderKeys } from './keys.ts';
 import { type MessageLedger, openMessageLedger } from './message-ledger.ts';
 import { type DeliveryReport, report } from './schemas.ts';
 import { visitOf } from './told.ts';
@@ -139,17 +140,17 @@ export function createReminderLedger(
   tenant: string,
   { retentionMs, sealer, claimMs = CLAIM_MS }: { retentionMs: number; sealer: Sealer; claimMs?: number },
 ): ReminderLedger {
-  const entryKey = (id: string) => keys.reminder(tenant, id);
-  const claimKey = (id: string) => keys.reminderClaim(tenant, id);
-  const open = keys.remindersOpen(tenant);
-  const finished = keys.remindersSettled(tenant);
-  const counts = keys.reminderCounts(tenant);
+  const entryKey = (id: string) => reminderKeys.reminder(tenant, id);
+  const claimKey = (id: string) => reminderKeys.reminderClaim(tenant, id);
+  const open = reminderKeys.remindersOpen(tenant);
+  const finished = reminderKeys.remindersSettled(tenant);
+  const counts = reminderKeys.reminderCounts(tenant);
   const { sealedPatient, ...recipients } = openRecipients(redis, tenant, sealer);
   return {
     async plan(reminder, dropped, now) {
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
       const lifeMs = Math.max(startAt - now, 0) + retentionMs;
-      const scriptKeys = [entryKey(id), open, finished, counts, keys.remindersOf(tenant, appointmentId)];
+      const scriptKeys = [entryKey(id), open, finished, counts, reminderKeys.remindersOf(tenant, appointmentId)];
       const correction = reminder.correction == null ? '' : `${reminder.correction.kind}:${reminder.correction.fact}`;
       const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone, correction].map(String);
       return (await scripts.plan(redis, scriptKeys, [id, now, retentionMs, dropped ?? '', ...facts])) === 1;
@@ -164,8 +165,13 @@ export function createReminderLedger(
       return entry === null ? null : { entry, token };
     },
     async intend(members, { now, maxPerHour, isLimited, mayRepeat, recipient }) {
-      const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
-      const shared = [hour, keys.optOuts(tenant), keys.remindersTold(tenant), keys.remindersOrder(tenant)];
+      const hour = reminderKeys.remindersHour(tenant, Math.floor(now / HOUR_MS));
+      const shared = [
+        hour,
+        keys.optOuts(tenant),
+        reminderKeys.remindersTold(tenant),
+        reminderKeys.remindersOrder(tenant),
+      ];
       const scriptKeys = members.flatMap(({ claim: { entry } }) => [entryKey(entry.id), claimKey(entry.id)]);
       const facts = members.flatMap(({ claim: { entry, token }, patientProof, locationProof, patientId }) => [
         ...[token, entry.appointmentId, String(entry.startAt), patientProof, locationProof ?? ''],
@@ -173,7 +179,7 @@ export function createReminderLedger(
       ]);
       return scripts.intend(
         redis,
-        [...shared, keys.remindersCorrected(tenant, recipient ?? ''), ...scriptKeys],
+        [...shared, reminderKeys.remindersCorrected(tenant, recipient ?? ''), ...scriptKeys],
         [maxPerHour, mayRepeat ? '1' : '0', recipient ?? '', now, isLimited ? CORRECTIONS_PER_HOUR : '', ...facts],
       );
     },
@@ -204,13 +210,13 @@ type Recipients = Pick<ReminderLedger, 'storeRecipient' | 'patientIdOf' | 'store
 
 /** Opens what the ledger keeps of recipients: a hash of the number or address, or the encrypted patient of a channel without one. */
 function openRecipients(redis: RedisClient, tenant: string, sealer: Sealer) {
-  const entryKey = (id: string) => keys.reminder(tenant, id);
+  const entryKey = (id: string) => reminderKeys.reminder(tenant, id);
   const patientContext = (id: string) => `reminder-patient ${id}`;
   const sealedPatient = (id: string, patientId: string | null) =>
     patientId === null ? '' : sealer.seal(JSON.stringify(patientId), patientContext(id));
   const recipients: Recipients = {
     async storeRecipient(id, recipient) {
-      const own = keys.remindersRecipient(tenant, recipient);
+      const own = reminderKeys.remindersRecipient(tenant, recipient);
       const pipeline = redis.pipeline().hset(entryKey(id), 'recipient', recipient).sadd(own, id);
       await sendAll(pipeline.pexpire(own, RECIPIENT_MS));
     },
@@ -246,26 +252,26 @@ type Reads = Pick<
 
 /** Opens the read functions of the ledger. */
 function openReads(redis: RedisClient, tenant: string): Reads {
-  const entryKey = (id: string) => keys.reminder(tenant, id);
-  const open = keys.remindersOpen(tenant);
+  const entryKey = (id: string) => reminderKeys.reminder(tenant, id);
+  const open = reminderKeys.remindersOpen(tenant);
   const readMany = (ids: readonly string[]) => readEntries(redis, tenant, ids);
   return {
     read: async (id) => (await readMany([id]))[0] ?? null,
     readSome: async (ids) => new Map((await readMany(ids)).map((entry) => [entry.id, entry])),
     open: async () => readMany(await redis.zrange(open, '0', '-1')),
-    finished: async (limit) => readMany(await redis.zrevrange(keys.remindersSettled(tenant), 0, limit - 1)),
+    finished: async (limit) => readMany(await redis.zrevrange(reminderKeys.remindersSettled(tenant), 0, limit - 1)),
     async ofAppointment(appointmentId) {
-      const entries = await readMany(await redis.smembers(keys.remindersOf(tenant, appointmentId)));
+      const entries = await readMany(await redis.smembers(reminderKeys.remindersOf(tenant, appointmentId)));
       return entries.sort((one, other) => one.dueAt - other.dueAt);
     },
     async ofAppointments(appointmentIds) {
       const ids = await askEach<string[]>(redis, appointmentIds, (pipeline, id) =>
-        pipeline.smembers(keys.remindersOf(tenant, id)),
+        pipeline.smembers(reminderKeys.remindersOf(tenant, id)),
       );
       return Map.groupBy(await readMany(ids.flat()), visitOf);
     },
     async counts() {
-      return Object.entries(await redis.hgetall(keys.reminderCounts(tenant))).map(([name, count]) => {
+      return Object.entries(await redis.hgetall(reminderKeys.reminderCounts(tenant))).map(([name, count]) => {
         const [state = '', reason = ''] = name.split(':');
         return {
           state: state as ReminderState,
@@ -275,7 +281,8 @@ function openReads(redis: RedisClient, tenant: string): Reads {
       });
     },
     openCount: () => redis.zcard(open),
-    ofRecipient: async (recipient) => readMany(await redis.smembers(keys.remindersRecipient(tenant, recipient))),
+    ofRecipient: async (recipient) =>
+      readMany(await redis.smembers(reminderKeys.remindersRecipient(tenant, recipient))),
     recipientOf: async (id) => (await redis.hget(entryKey(id), 'recipient')) || null,
   };
 }
@@ -286,13 +293,13 @@ type Channels = Pick<ReminderLedger, 'report' | 'reports' | 'closeChannel' | 're
 function openChannels(redis: RedisClient, tenant: string, retentionMs: number): Channels {
   return {
     async report(reference, report) {
-      const key = keys.reminderReport(tenant, reference);
+      const key = reminderKeys.reminderReport(tenant, reference);
       if (report.state === 'delivered') await redis.set(key, JSON.stringify(report), 'PX', retentionMs);
       else await redis.set(key, JSON.stringify(report), 'PX', retentionMs, 'NX');
     },
     async reports(references) {
       if (references.length === 0) return new Map();
-      const values = await redis.mget(references.map((reference) => keys.reminderReport(tenant, reference)));
+      const values = await redis.mget(references.map((reference) => reminderKeys.reminderReport(tenant, reference)));
       return new Map(
         references.flatMap((reference, index) => {
           const found = openPlain(values[index], originOf(tenant), report);
@@ -302,11 +309,11 @@ function openChannels(redis: RedisClient, tenant: string, retentionMs: number): 
       );
     },
     async closeChannel(channel, closing) {
-      await redis.set(keys.reminderChannelClosed(tenant, channel), JSON.stringify(closing), 'NX');
+      await redis.set(reminderKeys.reminderChannelClosed(tenant, channel), JSON.stringify(closing), 'NX');
     },
-    reopenChannel: async (channel) => (await redis.del(keys.reminderChannelClosed(tenant, channel))) === 1,
+    reopenChannel: async (channel) => (await redis.del(reminderKeys.reminderChannelClosed(tenant, channel))) === 1,
     async closingOf(channel) {
-      return closingIn(await redis.get(keys.reminderChannelClosed(tenant, channel)), originOf(tenant));
+      return closingIn(await redis.get(reminderKeys.reminderChannelClosed(tenant, channel)), originOf(tenant));
     },
   };
 }
@@ -316,7 +323,7 @@ const originOf = (tenant: string) => ({ owner: tenant, kind: 'reminders' }) as c
 /** A damaged reminder counts as absent. The next plan writes it again unless it was sent; a job that is due drops it. */
 async function readEntries(redis: RedisClient, tenant: string, ids: readonly string[]): Promise<LedgerEntry[]> {
   const all = await askEach<Record<string, string>>(redis, ids, (pipeline, id) =>
-    pipeline.hgetall(keys.reminder(tenant, id)),
+    pipeline.hgetall(reminderKeys.reminder(tenant, id)),
   );
   return all.flatMap((fields) => {
     const entry = entryOf(fields, tenant);

@@ -11,10 +11,10 @@ import type {
   WaitingTrigger,
 } from '../../model/triggers.ts';
 import { closingIn, codeIn, DAMAGED, openNumber, openPlain } from '../../state/damaged.ts';
-import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type FencedScript, fencedScript, scoresOf } from '../../state/script.ts';
 import { openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';
+import { triggerRedisKeys } from './keys.ts';
 
 const scripts = {
   setFields: fencedScript<number>(import.meta.url, '../../../state/scripts/fenced-set'),
@@ -102,9 +102,9 @@ const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished', 'unreadable
 async function retainTriggers(redis: RedisClient, tenant: string, triggerKeys: readonly TriggerKey[]): Promise<void> {
   const retained = new Set(triggerKeys.map(fieldOf));
   const endpoints = new Set(triggerKeys.map(({ endpoint }) => endpoint));
-  for (const field of await redis.hkeys(keys.triggerReadings(tenant))) {
+  for (const field of await redis.hkeys(triggerRedisKeys.triggerReadings(tenant))) {
     const [endpoint = ''] = field.split('/');
-    if (!endpoints.has(endpoint)) await redis.del(keys.triggerEndpoint(tenant, endpoint));
+    if (!endpoints.has(endpoint)) await redis.del(triggerRedisKeys.triggerEndpoint(tenant, endpoint));
     if (!retained.has(field)) await removeTrigger(redis, tenant, field);
   }
 }
@@ -116,9 +116,11 @@ export function clearTriggersIn(redis: RedisClient): (tenant: string) => Promise
 
 /** The read state is deleted first, so that an interrupted deletion restarts with a first list. */
 async function removeTrigger(redis: RedisClient, tenant: string, field: string): Promise<void> {
-  await redis.hdel(keys.triggerReadings(tenant), field);
+  await redis.hdel(triggerRedisKeys.triggerReadings(tenant), field);
   await redis.del(
-    ...[keys.triggersKnown, keys.triggersWaiting, keys.triggersAppointments].map((key) => key(tenant, field)),
+    ...[triggerRedisKeys.triggersKnown, triggerRedisKeys.triggersWaiting, triggerRedisKeys.triggersAppointments].map(
+      (key) => key(tenant, field),
+    ),
   );
 }
 
@@ -128,12 +130,13 @@ function fieldOf({ endpoint, event }: TriggerKey): string {
 
 /** Opens the store of a tenant's triggers. */
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
-  const readings = keys.triggerReadings(tenant);
+  const readings = triggerRedisKeys.triggerReadings(tenant);
   const options = { redis, sealer, kind: 'triggers' } as const;
+  const listedKey = (triggerKey: TriggerKey) => triggerRedisKeys.triggersKnown(tenant, fieldOf(triggerKey));
   const waitingOf = (triggerKey: TriggerKey) =>
-    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(triggerKey)), options);
+    sealedTable<Omit<WaitingTrigger, 'id'>>(triggerRedisKeys.triggersWaiting(tenant, fieldOf(triggerKey)), options);
   const appointmentsOf = (triggerKey: TriggerKey) =>
-    sealedTable<StoredAppointment>(keys.triggersAppointments(tenant, fieldOf(triggerKey)), options);
+    sealedTable<StoredAppointment>(triggerRedisKeys.triggersAppointments(tenant, fieldOf(triggerKey)), options);
   const written = (triggerKey: TriggerKey, { id, ...entry }: WaitingTrigger) => waitingOf(triggerKey).seal(id, entry);
   const { run, inBatches } = openScripts(redis, tenant);
 
@@ -146,8 +149,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const field = fieldOf(triggerKey);
       await scripts.setFields(redis, lease, [readings], [field, writtenReading(sealer, field, reading)]);
     },
-    stored: async (triggerKey) =>
-      scoresOf(await redis.zrange(keys.triggersKnown(tenant, fieldOf(triggerKey)), '0', '-1', 'WITHSCORES')),
+    stored: async (triggerKey) => scoresOf(await redis.zrange(listedKey(triggerKey), '0', '-1', 'WITHSCORES')),
     async know(triggerKey, names, lease) {
       const unsent = names.flatMap((name) => [name, '']);
       await inBatches(scripts.record, triggerKey, lease, unsent);
@@ -178,7 +180,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
     },
     unreadable: async (triggerKey) =>
       (await waitingOf(triggerKey).entries()).flatMap(({ field, value }) => (value === null ? [field] : [])),
-    waitingCount: (triggerKey) => redis.hlen(keys.triggersWaiting(tenant, fieldOf(triggerKey))),
+    waitingCount: (triggerKey) => redis.hlen(triggerRedisKeys.triggersWaiting(tenant, fieldOf(triggerKey))),
     async finishSent(triggerKey, id, now, lease) {
       await run(scripts.end, triggerKey, lease, [id, `${fieldOf(triggerKey)}/sent/`, now, '']);
     },
@@ -203,12 +205,12 @@ function openScripts(redis: RedisClient, tenant: string) {
   const run = (script: FencedScript<number>, triggerKey: TriggerKey, lease: Lease, args: Arguments) => {
     const field = fieldOf(triggerKey);
     const named = [
-      keys.triggersKnown(tenant, field),
-      keys.triggersWaiting(tenant, field),
-      keys.triggerReadings(tenant),
-      keys.triggerCounts(tenant),
-      keys.triggerEndpoint(tenant, triggerKey.endpoint),
-      keys.triggersAppointments(tenant, field),
+      triggerRedisKeys.triggersKnown(tenant, field),
+      triggerRedisKeys.triggersWaiting(tenant, field),
+      triggerRedisKeys.triggerReadings(tenant),
+      triggerRedisKeys.triggerCounts(tenant),
+      triggerRedisKeys.triggerEndpoint(tenant, triggerKey.endpoint),
+      triggerRedisKeys.triggersAppointments(tenant, field),
     ];
     return script(redis, lease, named, args);
   };
@@ -224,7 +226,7 @@ type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'endRest' | 'close' | 
 
 /** Opens the state of endpoints, independent of events. */
 function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
-  const endpointKey = (endpoint: string) => keys.triggerEndpoint(tenant, endpoint);
+  const endpointKey = (endpoint: string) => triggerRedisKeys.triggerEndpoint(tenant, endpoint);
   return {
     async endpoint(endpoint) {
       const fields = await redis.hgetall(endpointKey(endpoint));
@@ -285,14 +287,16 @@ function readingIn(sealer: Sealer, triggerKey: string, stored: string): TriggerR
 }
 
 async function readCounts(redis: RedisClient, tenant: string): Promise<TriggerCount[]> {
-  return Object.entries(await redis.hgetall(keys.triggerCounts(tenant))).map(([name, count]): TriggerCount => {
-    const [endpoint = '', event, result, reason = ''] = name.split('/');
-    return {
-      endpoint,
-      event: event as TriggerEvent,
-      result: result as TriggerCount['result'],
-      reason: reason === '' ? null : reason,
-      count: openNumber(count, { owner: tenant, kind: 'triggers' }) ?? 0,
-    };
-  });
+  return Object.entries(await redis.hgetall(triggerRedisKeys.triggerCounts(tenant))).map(
+    ([name, count]): TriggerCount => {
+      const [endpoint = '', event, result, reason = ''] = name.split('/');
+      return {
+        endpoint,
+        event: event as TriggerEvent,
+        result: result as TriggerCount['result'],
+        reason: reason === '' ? null : reason,
+        count: openNumber(count, { owner: tenant, kind: 'triggers' }) ?? 0,
+      };
+    },
+  );
 }

@@ -78,11 +78,11 @@ end
 local passed, ahead, person, job = number(shares, 'passed'), 0, 1, 1
 local turn
 repeat
-  local hurried, patient = lines.interactive[person], lines.background[job]
-  if patient and (not hurried or passed >= 3 * patient.units) then
-    turn, job, passed = patient, job + 1, 0
+  local hurried, unhurried = lines.interactive[person], lines.background[job]
+  if unhurried and (not hurried or passed >= 3 * unhurried.units) then
+    turn, job, passed = unhurried, job + 1, 0
   else
-    turn, person, passed = hurried, person + 1, patient and passed + hurried.units or 0
+    turn, person, passed = hurried, person + 1, unhurried and passed + hurried.units or 0
   end
   ahead = ahead + turn.units
 until turn == mine

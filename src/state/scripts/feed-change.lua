@@ -1,5 +1,5 @@
--- Adds an event to a feed or removes an event, unless a later revision exists. Returns the previous state: `nothing`, `earlier` or `later`.
--- KEYS: 1 feed (hash: key → revision, blank, encrypted event; `version`). ARGV: 1 key, 2 revision, 3 encrypted event, or '' to remove.
+-- Adds an entry to a feed or removes an entry, unless a later revision exists. Returns the previous state: `nothing`, `earlier` or `later`.
+-- KEYS: 1 feed (hash: key → revision, blank, encrypted entry; `version`). ARGV: 1 key, 2 revision, 3 encrypted entry, or '' to remove.
 local feed = KEYS[1]
 local key, revision, entry = ARGV[1], ARGV[2], ARGV[3]
 local stored = redis.call('HGET', feed, key)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { findNewer, findRecords, type PatientRecordSource } from '../../../src/features/forget/records.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
+import type { TracedReminders } from '../../../src/model/reminders.ts';
 import type { TimeWindow } from '../../../src/model/time.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
-import type { TracedReminders } from '../../../src/state/tombstones.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
@@ -27,7 +27,7 @@ function openWorld({ streams = ['appointments'], futureDays = 30 } = {}) {
     targets: new Map(
       streams.map((stream) => [stream, { stream, configuration: { window: { pastDays: 7, futureDays } } }]),
     ),
-    tombstones: { reminders: { find: async () => traces.now } },
+    reminderTraces: { find: async () => traces.now },
   } as unknown as PatientRecordSource;
   const book = (id: string, changes: Parameters<typeof appointmentOf>[1] = {}) =>
     clinic.appointments.set(id, appointmentOf(id, { patientId: 'p1', ...changes }));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
+import { createAnswerStore } from '../../../src/features/reminders/answer-store.ts';
 import type { AnswerServices } from '../../../src/features/reminders/answers.ts';
 import { createAddressSecrets } from '../../../src/features/reminders/identity.ts';
 import { explainReminders } from '../../../src/features/reminders/reminders.ts';
@@ -9,7 +10,6 @@ import { createLogger } from '../../../src/log/create-logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { createAnswerStore } from '../../../src/state/answers.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { crashingRedis } from '../../jobs/crashing-redis.ts';

@@ -6,6 +6,7 @@ import { createAlertWatch } from '../../../src/features/alerts/alerts.ts';
 import { alertChannels } from '../../../src/features/alerts/send.ts';
 import { takeReminderCallback } from '../../../src/features/reminders/callbacks.ts';
 import type { ChannelEvent } from '../../../src/features/reminders/channels/channel.ts';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { explainReminders, finishedReminders, listReplies } from '../../../src/features/reminders/reminders.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { createPublicServer } from '../../../src/http-server/public-server.ts';
@@ -14,7 +15,6 @@ import { render } from '../../../src/messages/message.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { alertsSection } from '../../../src/settings/delivery-schema.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { createLeases } from '../../../src/state/leases.ts';
 import { createAlertStore } from '../../../src/state/reports.ts';
 import { runProgram } from '../../cli/run-program.ts';
@@ -232,7 +232,7 @@ describe('a reply of a patient', () => {
   test('that another program wrote into Redis is not shown', async () => {
     const world = reportingWorld();
     const forged = JSON.stringify({ id: 'x', phone: PHONE, text: TEXT, at: world.now });
-    await redis.connect().hset(keys.reminderReplies(ID), JSON.stringify(['phone:x', 'x']), forged);
+    await redis.connect().hset(reminderKeys.reminderReplies(ID), JSON.stringify(['phone:x', 'x']), forged);
     expect(await listReplies(openInstallation({ tenants: [world.tenant] }), ID)).toMatchObject({ replies: [] });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -319,7 +319,7 @@ describe('wrong information that no message corrects is shown', () => {
     const [entry] = await world.entries();
     await redis
       .connect()
-      .hset(keys.reminder('studio-rossi', entry?.id ?? ''), { answer: 'cancelled', answeredAt: world.now });
+      .hset(reminderKeys.reminder('studio-rossi', entry?.id ?? ''), { answer: 'cancelled', answeredAt: world.now });
     await cancelled(world);
     expect(texts(world)).toEqual([REMINDER]);
     expect(await wrong(world)).toEqual([]);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/features/reminders/channels/channel.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';
@@ -338,8 +338,8 @@ test('an older Redis between the intent and its confirmation causes no second me
       async confirm() {
         const [reminder] = await world.entries();
         if (losses-- <= 0 || reminder === undefined) return 0;
-        await connection.hset(keys.reminder(world.tenant.id, reminder.id), 'state', 'planned');
-        await connection.del(keys.reminderClaim(world.tenant.id, reminder.id));
+        await connection.hset(reminderKeys.reminder(world.tenant.id, reminder.id), 'state', 'planned');
+        await connection.del(reminderKeys.reminderClaim(world.tenant.id, reminder.id));
         world.alarms.wakes.set(reminder.id, { id: reminder.id, wakeAt: world.now + MINUTE_MS });
         return 0;
       },

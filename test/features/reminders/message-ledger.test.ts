@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { type ObservedVisit, openMessageLedger } from '../../../src/features/reminders/message-ledger.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { useRedis } from '../../support/redis.ts';
 
@@ -35,16 +35,16 @@ test('watched appointments and the coverage of lists are kept until they are rem
 
 test('messages follow to the other appointment in one step, but not during a delivery', async () => {
   const connection = redis.connect();
-  const of = (id: string) => connection.smembers(keys.remindersOf(TENANT, id));
-  await connection.sadd(keys.remindersOf(TENANT, 'one'), 'sent', 'dropped');
-  await connection.hset(keys.reminder(TENANT, 'sent'), { state: 'sending' });
-  await connection.hset(keys.reminder(TENANT, 'dropped'), { state: 'dropped' });
-  await connection.zadd(keys.remindersTold(TENANT), 70, 'one');
+  const of = (id: string) => connection.smembers(reminderKeys.remindersOf(TENANT, id));
+  await connection.sadd(reminderKeys.remindersOf(TENANT, 'one'), 'sent', 'dropped');
+  await connection.hset(reminderKeys.reminder(TENANT, 'sent'), { state: 'sending' });
+  await connection.hset(reminderKeys.reminder(TENANT, 'dropped'), { state: 'dropped' });
+  await connection.zadd(reminderKeys.remindersTold(TENANT), 70, 'one');
   const ledger = open();
   expect(await ledger.follow('one', 'two')).toBe(false);
-  await connection.hset(keys.reminder(TENANT, 'sent'), { state: 'sent' });
+  await connection.hset(reminderKeys.reminder(TENANT, 'sent'), { state: 'sent' });
   expect(await ledger.follow('one', 'two')).toBe(true);
   expect([await of('one'), await of('two')]).toEqual([['dropped'], ['sent']]);
-  expect(await connection.hget(keys.reminder(TENANT, 'sent'), 'movedTo')).toBe('two');
-  expect(await connection.zrange(keys.remindersTold(TENANT), '0', '-1', 'WITHSCORES')).toEqual(['two', '70']);
+  expect(await connection.hget(reminderKeys.reminder(TENANT, 'sent'), 'movedTo')).toBe('two');
+  expect(await connection.zrange(reminderKeys.remindersTold(TENANT), '0', '-1', 'WITHSCORES')).toEqual(['two', '70']);
 });

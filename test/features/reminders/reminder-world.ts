@@ -1,4 +1,5 @@
 import { type Installation, requireTenant } from '../../../src/control/installation.ts';
+import { createAnswerDirectory, createAnswerStore } from '../../../src/features/reminders/answer-store.ts';
 import { createAnswerServices, type PostedAnswer } from '../../../src/features/reminders/answers.ts';
 import type { Delivery, Reminder, ReminderChannel } from '../../../src/features/reminders/channels/channel.ts';
 import {
@@ -21,7 +22,6 @@ import type { Patient } from '../../../src/model/records.ts';
 import type { LedgerEntry } from '../../../src/model/reminders.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { reminderSchema } from '../../../src/settings/reminder-schema.ts';
-import { createAnswerDirectory, createAnswerStore } from '../../../src/state/answers.ts';
 import { createProtection, type Protection } from '../../../src/state/protection.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';

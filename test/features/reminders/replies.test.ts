@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { createPatientReplies, repliesDocument } from '../../../src/features/reminders/replies.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -30,7 +30,7 @@ test('the replies of a patient are found by the hash of the number, also beside 
   const { connection, replies, add } = open();
   await add('mine', 'hash-1');
   await add('other', 'hash-2');
-  await connection.hset(keys.reminderReplies(TENANT), 'damaged field', 'x');
+  await connection.hset(reminderKeys.reminderReplies(TENANT), 'damaged field', 'x');
   const own = await replies.ofRecipients(new Set(['hash-1' as never]), NOW);
   expect(own).toEqual([{ phone: '+39333', text: 'text of mine', at: NOW, expiresAt: NOW + replies.lifeMs }]);
 });

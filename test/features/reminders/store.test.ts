@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { createReminderLedger } from '../../../src/features/reminders/store.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { crashingRedis } from '../../jobs/crashing-redis.ts';
 import { pull } from '../../jobs/cycle.ts';
@@ -73,6 +73,6 @@ test('a delivery report that another program wrote is not shown', async () => {
   const sealer = createProofSealer(Buffer.alloc(32, 7), 'foreign');
   const ledger = createReminderLedger(connection, 'foreign', { retentionMs: HOUR_MS, sealer });
   const foreign = { state: '<b>', code: 'Call +39 06 1, https://evil.example', at: 'now' };
-  await connection.set(keys.reminderReport('foreign', 'r1'), JSON.stringify(foreign));
+  await connection.set(reminderKeys.reminderReport('foreign', 'r1'), JSON.stringify(foreign));
   expect(await ledger.reports(['r1'])).toEqual(new Map());
 });

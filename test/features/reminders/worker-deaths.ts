@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
@@ -34,7 +35,7 @@ type Death = typeof deaths extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Time passes until the claims of dead workers have ended. */
 export async function endClaims(connection: RedisClient, id?: string): Promise<void> {
-  if (id !== undefined) await connection.del(keys.reminderClaim('studio-rossi', id));
+  if (id !== undefined) await connection.del(reminderKeys.reminderClaim('studio-rossi', id));
   await connection.del(keys.lease('studio-rossi', 'plan'));
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { MINUTE_MS } from '../../src/model/time.ts';
-import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
-import { keys } from '../../src/state/keys.ts';
-import { NOW } from '../domain/arbitraries.ts';
-import { useRedis } from '../support/redis.ts';
+import { createAnswerDirectory, createAnswerStore } from '../../../src/features/reminders/answer-store.ts';
+import { reminderKeys } from '../../../src/features/reminders/keys.ts';
+import { MINUTE_MS } from '../../../src/model/time.ts';
+import { NOW } from '../../domain/arbitraries.ts';
+import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });
 
@@ -47,7 +47,7 @@ describe('an answer', () => {
   test('is carried out by one request at a time, and the first one stays', async () => {
     const connection = redis.connect();
     const store = createAnswerStore(connection, 'rossi', (caller) => caller);
-    const reminder = keys.reminder('rossi', 'r1');
+    const reminder = reminderKeys.reminder('rossi', 'r1');
     await connection.hset(reminder, 'state', 'sent');
     const claim = (await store.begin('r1')) ?? '';
     expect(await store.begin('r1')).toBeNull();

@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { clientShares } from '../model/client-shares.ts';
-import type { Answer } from '../model/reminders.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
-import { openPlain } from './damaged.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { countOne, redisScript } from './script.ts';
+import { clientShares } from '../../model/client-shares.ts';
+import type { Answer } from '../../model/reminders.ts';
+import { type Instant, MINUTE_MS } from '../../model/time.ts';
+import { openPlain } from '../../state/damaged.ts';
+import type { RedisClient } from '../../state/redis.ts';
+import { countOne, redisScript } from '../../state/script.ts';
+import { reminderKeys } from './keys.ts';
 
 const endAnswer = redisScript<number>(import.meta.url, 'answer-end');
 
@@ -31,10 +31,10 @@ export interface AnswerDirectory {
 export function createAnswerDirectory(redis: RedisClient): AnswerDirectory {
   return {
     async put(token, link, lifeMs) {
-      await redis.set(keys.answerLink(hashOf(token)), JSON.stringify(link), 'PX', lifeMs);
+      await redis.set(reminderKeys.answerLink(hashOf(token)), JSON.stringify(link), 'PX', lifeMs);
     },
     async find(token) {
-      return answerLinkIn(await redis.get(keys.answerLink(hashOf(token))));
+      return answerLinkIn(await redis.get(reminderKeys.answerLink(hashOf(token))));
     },
   };
 }
@@ -68,11 +68,11 @@ const PER_TENANT = 300;
 
 /** Opens a tenant's answers, which are part of the ledger. @param nameOf returns a name that reveals no caller */
 export function createAnswerStore(redis: RedisClient, tenant: string, nameOf: (caller: string) => string): AnswerStore {
-  const claimKey = (reminder: string) => keys.answerClaim(tenant, reminder);
+  const claimKey = (reminder: string) => reminderKeys.answerClaim(tenant, reminder);
   return {
     async admit(reminder, caller, now) {
       const minute = Math.floor(now / MINUTE_MS);
-      const limit = (name: string, most: number) => ({ key: keys.answersMinute(tenant, minute, name), most });
+      const limit = (name: string, most: number) => ({ key: reminderKeys.answersMinute(tenant, minute, name), most });
       const ofCaller = clientShares(caller, PER_CALLER).map(({ name, most }) => limit(`by-${nameOf(name)}`, most));
       const limits = [limit(reminder, PER_REMINDER), ...ofCaller, limit('all', PER_TENANT)];
       return (await countOne(redis, 2 * MINUTE_MS, limits)).waitMs === null;
@@ -83,7 +83,7 @@ export function createAnswerStore(redis: RedisClient, tenant: string, nameOf: (c
     },
     async end(reminder, claim, answered) {
       const facts = [claim, answered?.answer ?? '', answered?.at ?? ''];
-      await endAnswer(redis, [keys.reminder(tenant, reminder), claimKey(reminder)], facts);
+      await endAnswer(redis, [reminderKeys.reminder(tenant, reminder), claimKey(reminder)], facts);
     },
   };
 }

@@ -2,10 +2,10 @@ import type { StoredError } from '../model/errors.ts';
 import type { ClinicSeen, HourlyChanges, ReadingRemark, TargetGap, TargetRun, Withheld } from '../model/run-schemas.ts';
 import { storedJson } from '../model/stored-limits.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { redisScript, sendAll } from './script.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+import { keys } from '../state/keys.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { redisScript, sendAll } from '../state/script.ts';
+import { openSealed, type Sealer } from '../state/sealing.ts';
 
 /** Hours of a day. */
 export const STORED_HOURS = 24;
