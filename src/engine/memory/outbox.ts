@@ -146,7 +146,7 @@ export class MemoryOutbox implements ChangeTable {
         this.#raise(target, settlement.found);
         targets.overtake(target);
       }
-      this.#settle(target, settlement, now);
+      this.#recordResult(target, settlement, now);
     }
     links.change(target, written);
   }
@@ -207,7 +207,7 @@ export class MemoryOutbox implements ChangeTable {
   }
 
   /** Changes the entry of a result. A newer change of the record stays. */
-  #settle(target: string, settlement: Settlement, now: Instant): void {
+  #recordResult(target: string, settlement: Settlement, now: Instant): void {
     const { recordId, revision } = settlement.entry;
     const changes = this.#changesOf(target);
     const current = changes.get(recordId);

@@ -43,7 +43,7 @@ export interface MemorySourceOptions {
 
 const WINDOW = { pastMs: 30 * DAY_MS, futureMs: 60 * DAY_MS };
 /** Extent of a part. */
-const NEAR = { pastMs: 12 * HOUR_MS, futureMs: 2 * DAY_MS };
+const NEXT_DAYS = { pastMs: 12 * HOUR_MS, futureMs: 2 * DAY_MS };
 
 /** Plain records as a source. Tests change records and faults between cycles. */
 export class MemorySource implements Source<MemoryReading> {
@@ -107,7 +107,7 @@ export class MemorySource implements Source<MemoryReading> {
     this.#isInvalidated = false;
     const startedAt = this.#clock();
     const window = windowAt(startedAt, this.#options.window);
-    const windowRead = reach === 'whole' ? window : commonWindow(window, windowAt(startedAt, NEAR));
+    const windowRead = reach === 'whole' ? window : commonWindow(window, windowAt(startedAt, NEXT_DAYS));
     const lists = new Map([...this.streams].map(([name, stream]) => [name, listOf(stream, windowRead)]));
     const readAlone = (name: string, recordId: string) => this.readAlone(name, recordId);
     return new MemoryReading({ reach, startedAt, window, windowRead, lists, readAlone });

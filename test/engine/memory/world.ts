@@ -15,6 +15,7 @@ import { MemoryTarget } from '../../../src/engine/memory/target.ts';
 import type { Lease } from '../../../src/engine/store.ts';
 import { laneLease } from '../../../src/engine/store.ts';
 import type { TargetPlan } from '../../../src/engine/target-plan.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 
 /** Start of each world. */
@@ -72,12 +73,17 @@ export function fill({ source }: MemoryWorld, count: number): void {
   }
 }
 
+/** Another process holds the lease, or died with it. */
+function busy(): MirrorError {
+  return new MirrorError('lease is held', { actor: 'remote', code: 'lease-busy', retry: 'later' });
+}
+
 type MemoryCycle = Cycle<ReturnType<MemoryEngine['targets']['get']> & object, MemoryReading>;
 
 /** Plans and commits one cycle, as its process does. */
 export async function runCycle(engine: MemoryEngine, options: { pacedAt?: number } = {}): Promise<MemoryCycle> {
   const lease = await engine.leases.tryTake('plan');
-  if (lease === null) throw new Error('another cycle runs');
+  if (lease === null) throw busy();
   try {
     const now = engine.clock();
     await engine.holds.expire(now, now + 7 * DAY_MS);
@@ -109,7 +115,7 @@ export function changesIn({ passed }: Pick<TargetPlan, 'passed'>): string[] {
 /** Settles all due changes of a target as if each was written. */
 export async function settle(engine: MemoryEngine, target = TARGET): Promise<void> {
   const lease = await engine.leases.tryTake(laneLease(target));
-  if (lease === null) throw new Error('the lane is busy');
+  if (lease === null) throw busy();
   await settleUnder(engine, target, lease);
   await lease.release();
 }
@@ -117,6 +123,7 @@ export async function settle(engine: MemoryEngine, target = TARGET): Promise<voi
 async function settleUnder({ clock, outbox }: MemoryEngine, target: string, lease: Lease): Promise<void> {
   const now = clock();
   const due = await outbox.due(target, now, 1_000);
+  if (due.length === 0) return;
   await outbox.markSent(target, due, now, lease);
   const settlements = due.map((entry) => {
     const { recordId, fingerprint, startAt, endAt, revision, idAttempt } = entry;
