@@ -86,6 +86,6 @@ function openTarget(options: MemoryTargetOptions): MemoryEngineTarget {
       return {};
     },
     containerMissing: () =>
-      new MirrorError('container is gone', { actor: 'settings', code: 'container-missing', retry: 'never' }),
+      new MirrorError('container is gone', { actor: 'remote', code: 'unavailable', retry: 'later' }),
   };
 }

@@ -20,8 +20,8 @@ export interface MemoryObject {
 export interface TargetFaults {
   /** Records whose next write is carried out, but not answered. */
   lost: Set<string>;
-  /** Records whose writes are refused. */
-  refused: Set<string>;
+  /** Errors of records whose writes are refused. */
+  refused: Map<string, MirrorError>;
   /** Error of every call; null for none. */
   failing: MirrorError | null;
 }
@@ -31,7 +31,7 @@ const PAGE = 100;
 
 /** Objects in a map as a target. Users edit and remove objects with `edit` and `remove`. */
 export class MemoryTarget implements Target<Item> {
-  readonly faults: TargetFaults = { lost: new Set(), refused: new Set(), failing: null };
+  readonly faults: TargetFaults = { lost: new Set(), refused: new Map(), failing: null };
   #objects = new Map<ItemKey, MemoryObject>();
   /** Number of the container; 0 without one. */
   #container = 0;
@@ -66,7 +66,8 @@ export class MemoryTarget implements Target<Item> {
     this.#check();
     return operations.map((operation) => {
       const { recordId } = operation;
-      if (this.faults.refused.has(recordId)) return { recordId, result: 'failed', error: refused() };
+      const error = this.faults.refused.get(recordId);
+      if (error !== undefined) return { recordId, result: 'failed', error };
       const outcome = this.#carryOut(operation);
       return this.faults.lost.delete(recordId) ? { recordId, result: 'failed', error: unanswered() } : outcome;
     });
@@ -123,10 +124,6 @@ function remoteOf({ key, sealedRecordId, item, revision, version }: MemoryObject
 
 function tagOf(version: number): string {
   return `"${version}"`;
-}
-
-function refused(): MirrorError {
-  return new MirrorError('target refused', { actor: 'settings', code: 'refused', retry: 'never', concerns: 'item' });
 }
 
 function unanswered(): MirrorError {

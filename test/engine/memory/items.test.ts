@@ -6,7 +6,11 @@ import { START as NOW, recordOf } from './world.ts';
 test('an object shows title and time of its record', () => {
   const record = recordOf('a', { inHours: 0, subjectId: 'p' });
   const span = { startAt: NOW, endAt: NOW + HOUR_MS };
-  expect([spanOf(record), spanIn(itemOf(record)), memoryForm('rows').spanOf(itemOf(record))]).toEqual([span, span, span]);
+  expect([spanOf(record), spanIn(itemOf(record)), memoryForm('rows').spanOf(itemOf(record))]).toEqual([
+    span,
+    span,
+    span,
+  ]);
   expect(describeRecord(record)).toEqual({ id: 'a', isCancelled: false, subjectId: 'p', ...span });
   expect(memoryForm('rows').values(itemOf(record))).toEqual(['title of a', expect.objectContaining({ zone: 'UTC' })]);
 });

@@ -3,7 +3,7 @@ import { nothingMissing } from '../../../src/engine/absence.ts';
 import { projectionOf } from '../../../src/engine/memory/projection.ts';
 import type { TargetInput } from '../../../src/engine/ports.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
-import { openMemoryWorld, recordOf, START as NOW, STREAM, TARGET } from './world.ts';
+import { START as NOW, openMemoryWorld, recordOf, STREAM, TARGET } from './world.ts';
 
 const WINDOW = { fromAt: NOW, toAt: NOW + 9 * DAY_MS };
 
@@ -13,7 +13,10 @@ test('a target shows the list and the records found alone', () => {
   const records = new Map([['a', recordOf('a')]]);
   const projection = projectionOf(
     { target, pinned: new Set<string>() } as unknown as TargetInput<typeof target>,
-    { confirmations: { [STREAM]: { ...nothingMissing(), found } }, isForgotten: Object.assign(() => false, { version: '' }) },
+    {
+      confirmations: { [STREAM]: { ...nothingMissing(), found } },
+      isForgotten: Object.assign(() => false, { version: '' }),
+    },
     { window: WINDOW, windowRead: WINDOW, records, tombstones: ['b'] },
   );
   expect(['a', 'b', 'found'].map(projection.isListed)).toEqual([true, true, false]);

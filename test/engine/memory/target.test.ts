@@ -57,9 +57,10 @@ test('users edit and remove objects', async () => {
 test('faults lose answers, refuse writes, or fail every call', async () => {
   const target = new MemoryTarget();
   target.faults.lost.add('a');
-  target.faults.refused.add('b');
+  const error = new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' });
+  target.faults.refused.set('b', error);
   expect(await apply(target, create('a'), create('b'))).toEqual(['failed', 'failed']);
   expect(await apply(target, create('a'))).toEqual(['adopted']);
-  target.faults.failing = new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' });
+  target.faults.failing = error;
   await expect(target.find('', [])).rejects.toMatchObject({ code: 'x' });
 });
