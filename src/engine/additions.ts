@@ -7,7 +7,7 @@ import type { OutboxEntry } from './store.ts';
 /** Sent changes of a batch, by record. */
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
-/** Adds what users had added to the object of a replaced record, if the entry replaces one and no object took it over yet. */
+/** Adds additions of users to the object of a replaced record, if the entry replaces one and no object took it over yet. */
 export async function withAdditions(
   { recentObjects }: Pick<Engine, 'recentObjects'>,
   target: string,
@@ -20,7 +20,7 @@ export async function withAdditions(
 }
 
 /**
- * Stores what users had added to removed objects, before the removals are acknowledged. A process that dies between the removal and this step
+ * Stores additions of users to removed objects, before the removals are acknowledged. A process that dies between the removal and this step
  * loses the additions.
  */
 export async function recordAdditions(

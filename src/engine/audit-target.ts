@@ -12,7 +12,7 @@ import {
   type PreparedTarget,
   recordFailure,
   recordHostRecovery,
-  recordUnlocated,
+  recordUnplaced,
 } from './lane.ts';
 import { removeAll } from './late-writes.ts';
 import { readState } from './open.ts';
@@ -225,7 +225,7 @@ async function compareAndStore(
   const isWhole = changes.scope === 'whole';
   const input = await auditInput(tenant, target, { reading: changes, window });
   // A feed lists objects, and links without a location cannot be matched to them.
-  if (!isWhole && (await recordUnlocated(tenant, target.id, input.links.values()))) return null;
+  if (!isWhole && (await recordUnplaced(tenant, target.id, input.links.values()))) return null;
   const found = await compareWithTarget(target, container, input, signal);
   // Before drift is recorded: otherwise a plan would revert refusals as drift.
   if (isWhole) await recordManualObjects(tenant, target, { found, input, before: record }, signal);

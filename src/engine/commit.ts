@@ -13,7 +13,7 @@ import type { Lease } from './store.ts';
 import { egressStopped, type TargetPlan } from './target-plan.ts';
 
 /**
- * Writes a cycle to the state: protection of persons first, then each target, then data for the next cycle.
+ * Writes a cycle to the state: protection of people first, then each target, then data for the next cycle.
  * @param wake receives each target with new writes as soon as the lane may write them
  */
 export async function commitCycle<T extends EngineTarget, R extends Reading>(
@@ -86,7 +86,7 @@ async function commitPlan(engine: Engine, plan: TargetPlan<EngineTarget>, lease:
   await engine.outbox.put(id, plan.passed, { now, lease, run });
   await recordCreated(engine, plan, now);
   const plannedUnder = await engine.configVersion.join();
-  // Withheld changes about persons still differ as they did when links were rebuilt, so contents are not comparable yet.
+  // Withheld changes about people still differ as they did when links were rebuilt, so contents are not comparable yet.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
   if (plan.reach === 'whole')
     await engine.targetStore.write(id, { lastPlannedAt: now, plannedUnder, ...compared, ...withheldOf(plan) });

@@ -124,7 +124,7 @@ export async function endImpossibleWaits(
  * Returns whether the location of some links' objects is unknown. The links are then unusable, and the next plan first reads the target's
  * objects.
  */
-export async function recordUnlocated(
+export async function recordUnplaced(
   { log, targetStore }: Pick<Engine, 'log' | 'targetStore'>,
   target: string,
   links: Iterable<Link>,

@@ -142,7 +142,9 @@ async function openAll<T extends EngineTarget>(
   for (const [target, state] of states) {
     // Records that an operator restored. The planner removes damaged pins.
     const { journal, clock } = engine;
-    const pinned = await (lease === null ? journal.pinned : journal.confirmPins)(target.id, clock());
+    const pinned = await (lease === null
+      ? journal.pinned(target.id, clock())
+      : journal.confirmPins(target.id, clock()));
     opened.push({ target, state, pinned, absent: [], missing: [] });
   }
   return { opened, skippedTargets };

@@ -19,7 +19,7 @@ export interface LoadContext<R extends Reading = Reading> {
   gaps: ReadonlyMap<string, readonly TargetGap[]>;
   summaries: ReadonlyMap<string, TargetSummary>;
   holds: readonly Hold[];
-  /** Version of the list of erased persons. */
+  /** Version of the list of erased people. */
   forgotten: string;
 }
 
@@ -35,14 +35,14 @@ export interface Cycle<T extends EngineTarget = EngineTarget, R extends Reading 
   /** Data loaded before the targets' states. */
   loadContext: LoadContext<R>;
   skippedTargets: readonly SkippedTarget[];
-  /** Why the list of erased persons may be incomplete, or null. */
+  /** Why the list of erased people may be incomplete, or null. */
   uncertainty: Uncertainty | null;
   /** Whether a part of a reading suffices for the next cycles: no record is absent, held or uncertain. */
   isPlain: boolean;
 }
 
 /**
- * Returns targets whose last plan had no changes and whose input is unchanged: records, links and erased persons. No
+ * Returns targets whose last plan had no changes and whose input is unchanged: records, links and erased people. No
  * change is pending, held or pinned, and no record entered or left the window.
  */
 export async function plannedBefore<T extends EngineTarget>(

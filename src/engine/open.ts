@@ -7,7 +7,7 @@ import { inPieces } from '../pieces/in-pieces.ts';
 import { adopt, namesOf } from './adopt.ts';
 import { currentLinkOf, withoutObject } from './audit.ts';
 import type { PushedState } from './diff.ts';
-import { openContainer, prepareContainer, recordFailure, recordHostRecovery, recordUnlocated } from './lane.ts';
+import { openContainer, prepareContainer, recordFailure, recordHostRecovery, recordUnplaced } from './lane.ts';
 import type { Engine, EngineTarget, Reading } from './ports.ts';
 import { IDENTITY_KEY_CHANGED, type Lease, type LinkTable, laneLease, type StoredTarget, SUPERSEDED } from './store.ts';
 
@@ -94,7 +94,7 @@ async function openState(
     record = await tenant.targetStore.read(target.id);
   }
   const state = isAdopted(record) ? await readState(tenant, target.id) : null;
-  if (state !== null && (lease === null || !(await recordUnlocated(tenant, target.id, state.links.values())))) {
+  if (state !== null && (lease === null || !(await recordUnplaced(tenant, target.id, state.links.values())))) {
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }

@@ -183,7 +183,7 @@ function keysExhausted(): MirrorError {
 const UNPLACED_REST_MS = MINUTE_MS;
 
 /**
- * Returns until when an entry must wait. The link may lack the object's location; or an unanswered write without a link may not be visible
+ * Returns until when an entry must wait. The link may lack the object's location; or an unanswered write without a link cannot be visible
  * to a key lookup yet. Returns null if the entry may be sent.
  */
 export function restsUntil(

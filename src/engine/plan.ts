@@ -279,7 +279,7 @@ interface Parts {
 }
 
 /**
- * Withholds writes about persons while the list of erased persons may be incomplete: creates, updates and pending writes. Records without a
+ * Withholds writes about people while the list of erased people may be incomplete: creates, updates and pending writes. Records without a
  * person, and removals that the guard permits, continue.
  */
 function withholdPeople<Plan extends Parts>({ input, cycle, projection, holds }: Planning, plan: Plan): Plan {
@@ -303,7 +303,7 @@ function withholdPeople<Plan extends Parts>({ input, cycle, projection, holds }:
 }
 
 /**
- * Returns the state for the comparison. If erased persons are uncertain, pending writes about persons are left out, so that they are planned
+ * Returns the state for the comparison. If erased people are uncertain, pending writes about people are left out, so that they are planned
  * again and withheld.
  */
 function withoutWaitingPeople(

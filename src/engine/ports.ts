@@ -62,7 +62,7 @@ export interface CycleInput<Input extends TargetInput = TargetInput> {
   /** Time of loading. */
   now: Instant;
   reach: Reach;
-  /** Whether the list of erased persons may be incomplete. */
+  /** Whether the list of erased people may be incomplete. */
   isUncertain: boolean;
   configVersion: ConfigurationInUse;
   /** Holds of all targets. Later decisions apply in the next cycle. */
@@ -91,7 +91,7 @@ export interface TargetView {
   compare(common: Omit<DiffInput, 'records' | 'describe' | 'rule' | 'fingerprints'>): Pieces<Diff>;
 }
 
-/** What one target shows of the source in one cycle: all that a plan knows of contents. */
+/** Contents of one target of the source in one cycle: all that a plan knows of contents. */
 export interface Projection extends Comparability {
   /** The target's window at the beginning of the read. */
   window: TimeWindow;
@@ -219,7 +219,7 @@ export interface Source<R extends Reading = Reading> {
   open(pacedAt: Instant | null): Promise<Readings<R>>;
   /** The next reading must contain everything, whatever the source reports as changed. */
   distrust(): void;
-  /** Discards records in memory: after a failed cycle erased persons must not remain. */
+  /** Discards records in memory: after a failed cycle erased people must not remain. */
   invalidate(): void;
   /** Whether records in memory were discarded. */
   isInvalidated(): boolean;

@@ -7,7 +7,7 @@ import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { recordAdditions, removeAdditions, withAdditions } from './additions.ts';
 import { approvedUnplanned, differsByHand } from './drift.ts';
-import { openContainer, type PreparedTarget, recordFailure, recordIfRecovered, recordUnlocated } from './lane.ts';
+import { openContainer, type PreparedTarget, recordFailure, recordIfRecovered, recordUnplaced } from './lane.ts';
 import { lookForLate, recordUnanswered } from './late-writes.ts';
 import {
   countErasures,
@@ -102,7 +102,7 @@ type Planned = Pick<Engine, 'clock' | 'configVersion' | 'planLifeMs' | 'protecti
 /**
  * Returns whether a recent plan under the current configuration covers the pending changes. A paused target has no such plan. Without one,
  * the next cycle runs first. It replaces decisions made before a pause or downtime, with outdated contents, or (after a lost state) about
- * erased persons.
+ * erased people.
  */
 async function isPlanned(
   { configVersion, planLifeMs, clock, targetStore, protection }: Planned,
@@ -224,7 +224,7 @@ async function pushBatch(
     target.id,
     entries.map(({ recordId }) => recordId),
   );
-  await recordUnlocated(tenant, target.id, links.values());
+  await recordUnplaced(tenant, target.id, links.values());
   const toSend = new Map<string, { entry: OutboxEntry; operation: Operation<Item>; link: Link | null }>();
   const moot: OutboxSettlement[] = [];
   const resting = new Map<string, number>();

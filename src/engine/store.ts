@@ -205,7 +205,7 @@ export interface StoredTarget {
   lastPlannedAt: Instant | null;
   /** Configuration generation of this plan; null without a plan under a numbered configuration. */
   plannedUnder: number | null;
-  /** Configuration generation of this plan; null if links were rebuilt since, or held changes about persons still differ as at that time. */
+  /** Configuration generation of this plan; null if links were rebuilt since, or held changes about people still differ as at that time. */
   comparableUnder: number | null;
   firstRunApprovedAt: Instant | null;
   /** Last replacement of a deleted container by a new one; null if never. */
@@ -325,11 +325,11 @@ export interface PinTable {
   unpin(target: string, recordIds: readonly string[]): Promise<void>;
 }
 
-/** Objects that were created or removed recently, with what users had added to them. */
+/** Objects that were created or removed recently, with additions of users to them. */
 export interface RecentObjects {
   /** Returns the objects of a target by record. */
   read(target: string, now: Instant): Promise<ReadonlyMap<string, RecentObject>>;
-  /** Returns what users had added to a record's removed object; null for nothing. */
+  /** Returns additions of users to a record's removed object; null for nothing. */
   additionsOf(target: string, recordId: string): Promise<string | null>;
   /** Records planned creations. A removed object of the same record stays recorded. */
   recordCreated(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
@@ -358,7 +358,7 @@ export interface UnansweredKeys {
   nextAt(target: string): Promise<Instant | null>;
 }
 
-/** Completeness of the list of erased persons. After a loss, no personal data is written until an operator decides. */
+/** Completeness of the list of erased people. After a loss, no personal data is written until an operator decides. */
 export interface Safeguard {
   /**
    * @param options.lookOnly the caller needs no memory in this state, and a new tenant stays new
@@ -385,7 +385,7 @@ export interface Safeguard {
 /** Persons whose erasure was requested. */
 export interface ErasedPersons {
   (personId: string): boolean;
-  /** Constant for an equal set of persons. */
+  /** Constant for an equal set of people. */
   version: string;
 }
 

@@ -2,7 +2,7 @@ import { noSpans, silentLogger } from '../../log/logger.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 import { createTargetIdentity } from '../identity.ts';
-import type { Engine, EngineTarget, HostOutages } from '../ports.ts';
+import type { Engine, EngineTarget, HostOutages, TargetTraits } from '../ports.ts';
 import type { TargetRules } from '../target.ts';
 import { type MemoryRecord, memoryForm } from './items.ts';
 import type { MemoryShown } from './projection.ts';
@@ -44,6 +44,7 @@ const NO_OUTAGES: HostOutages = {
   wait: async () => null,
   hasAnswered: () => true,
   end: async () => {},
+  failed: () => null,
 };
 
 /** Options of an engine in one process. */
@@ -63,29 +64,45 @@ export function openMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
   return {
     ...store,
     ...{ id: 'memory', source, followers: [], outages: NO_OUTAGES, log: silentLogger, spans: noSpans, random },
-    targets: new Map(targets.map((target) => [target.id, openTarget(target)])),
+    targets: new Map(targets.map((target) => [target.id, openTarget(target, source)])),
     elapsedBetween: (fromAt, toAt) => toAt - fromAt,
     sharedTime: async (at) => at,
     missedForMs: MINUTE_MS,
     planLifeMs: HOUR_MS,
+    slice: { operations: 1_000, durationMs: MINUTE_MS },
   };
 }
 
 /** Opens a target. */
-function openTarget(options: MemoryTargetOptions): MemoryEngineTarget {
+function openTarget(options: MemoryTargetOptions, source: MemorySource): MemoryEngineTarget {
   const { id, stream, connector, paused = false, exclusionOf = () => null, ...rules } = options;
   return {
     ...{ id, stream, connector, exclusionOf },
-    configuration: { ...RULES, ...rules, paused, connection: id },
+    configuration: { ...RULES, ...rules, paused, connection: id, connector: 'memory' },
     identity: createTargetIdentity(new Uint8Array(32), 'memory', id, memoryForm(stream)),
-    ...{ sharesLimits: false, dependsOn: null, takesOver: false, plansParts: true, findsContainer: true },
+    supports: { batchSize: 50, concurrency: 1, keys: 'enforced', duplicatesAreOurs: false },
     ...{ preparedContainer: null, idleTarget: null },
-    invalidate() {},
-    *refusedIn() {
-      yield;
-      return {};
-    },
-    containerMissing: () =>
-      new MirrorError('container is gone', { actor: 'remote', code: 'unavailable', retry: 'later' }),
+    ...TRAITS,
+    windowAt: (now) => source.windowAt(now),
   };
+}
+
+/** Objects that stand alone, in a container that is found without writing. */
+const TRAITS: Omit<TargetTraits, 'windowAt'> = {
+  ...{ sharesLimits: false, dependsOn: null, hasDependents: false, takesOver: false, plansParts: true },
+  ...{ findsContainer: true, readsBack: false, listsCopies: false, containerGone: 'container-gone' },
+  invalidate() {},
+  writable: (item) => item,
+  updateFacts: () => ({}),
+  completed: (stored) => stored,
+  *refusedIn() {
+    yield;
+    return {};
+  },
+  containerMissing: () => absentError('container is gone'),
+  firstWriteMissing: () => absentError('object is gone'),
+};
+
+function absentError(text: string): MirrorError {
+  return new MirrorError(text, { actor: 'remote', code: 'unavailable', retry: 'later' });
 }

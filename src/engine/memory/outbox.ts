@@ -1,39 +1,13 @@
-import type { Item } from '../../model/items.ts';
 import type { Link } from '../../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../../model/plan.ts';
 import type { Instant } from '../../model/time.ts';
-import type { ChangeTable, Lease } from '../store.ts';
+import type { ChangeTable, Lease, OutboxEntry, OutboxSettlement } from '../store.ts';
 import type { MemoryLeases } from './leases.ts';
 import type { MemoryLinks } from './links.ts';
 import type { MemoryTargets } from './targets.ts';
 
-/** A change with its content, as the lane writes it. */
-export interface MemoryChange extends PendingChange {
-  revision: number;
-  item: Item | null;
-  sentAt: Instant | null;
-  idAttempt: number;
-  run: string | null;
-  replaces?: string;
-}
-
-/** Result of one change in the lane. Equal to the settlements of `state/formats.ts`. */
-export type Settlement =
-  | { entry: MemoryChange; kind: 'done'; link: Link | null; effect?: 'updated' | 'deleted' }
-  | {
-      entry: MemoryChange;
-      kind: 'retry';
-      error: string;
-      about?: string;
-      dueAt: Instant;
-      parked: boolean;
-      isAsked?: boolean;
-    }
-  | { entry: MemoryChange; kind: 'next-epoch' }
-  | { entry: MemoryChange; kind: 'superseded'; link: Link | null; found: number };
-
 /** A stored change. `nextAt` orders the outbox: a hurried change keeps the due time of its last failure. */
-interface Stored extends MemoryChange {
+interface Stored extends OutboxEntry {
   nextAt: Instant;
   /** The vendor requested the wait. */
   isAsked: boolean;
@@ -105,18 +79,18 @@ export class MemoryOutbox implements ChangeTable {
   }
 
   /** Returns at most `limit` due changes, oldest first. */
-  async due(target: string, now: Instant, limit: number): Promise<MemoryChange[]> {
+  async due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]> {
     return this.#inOrder(target)
       .filter(({ nextAt }) => nextAt <= now)
       .slice(0, limit)
       .map(({ nextAt: _, isAsked: __, hasFailed: ___, ...change }) => change);
   }
 
-  async markSent(target: string, entries: readonly MemoryChange[], now: Instant, lease: Lease): Promise<void> {
+  async markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void> {
     this.#mark(target, entries, { sent: true, sentAt: now }, lease);
   }
 
-  async markUnsent(target: string, entries: readonly MemoryChange[], lease: Lease): Promise<void> {
+  async markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void> {
     this.#mark(target, entries, { sent: false, sentAt: null }, lease);
   }
 
@@ -133,7 +107,7 @@ export class MemoryOutbox implements ChangeTable {
   /** Applies results to links and outbox. @param by.recordTakenOut whether to remember removed objects until they are created again */
   async complete(
     target: string,
-    settlements: readonly Settlement[],
+    settlements: readonly OutboxSettlement[],
     { now, lease, recordTakenOut = false }: { now: Instant; lease: Lease; recordTakenOut?: boolean },
   ): Promise<void> {
     const { leases, links, targets } = this.#parts;
@@ -193,7 +167,7 @@ export class MemoryOutbox implements ChangeTable {
 
   #recordDone(
     target: string,
-    { entry: { recordId }, link }: Extract<Settlement, { kind: 'done' }>,
+    { entry: { recordId }, link }: Extract<OutboxSettlement, { kind: 'done' }>,
     { now, recordTakenOut }: { now: Instant; recordTakenOut: boolean },
   ): void {
     const { takenOut, changes } = this.#tableOf(target);
@@ -207,7 +181,7 @@ export class MemoryOutbox implements ChangeTable {
   }
 
   /** Changes the entry of a result. A newer change of the record stays. */
-  #recordResult(target: string, settlement: Settlement, now: Instant): void {
+  #recordResult(target: string, settlement: OutboxSettlement, now: Instant): void {
     const { recordId, revision } = settlement.entry;
     const changes = this.#changesOf(target);
     const current = changes.get(recordId);
@@ -225,7 +199,7 @@ export class MemoryOutbox implements ChangeTable {
     }
   }
 
-  #mark(target: string, entries: readonly MemoryChange[], sent: Pick<Stored, 'sent' | 'sentAt'>, lease: Lease): void {
+  #mark(target: string, entries: readonly OutboxEntry[], sent: Pick<Stored, 'sent' | 'sentAt'>, lease: Lease): void {
     this.#parts.leases.check(lease);
     for (const { recordId } of entries) this.#update(target, recordId, sent);
   }
@@ -259,7 +233,7 @@ export class MemoryOutbox implements ChangeTable {
 
 function failed(
   { about: _, ...before }: Stored,
-  { error: lastError, about, dueAt, parked, isAsked = false }: Extract<Settlement, { kind: 'retry' }>,
+  { error: lastError, about, dueAt, parked, isAsked = false }: Extract<OutboxSettlement, { kind: 'retry' }>,
 ): Stored {
   const next = { attempts: before.attempts + 1, lastError, dueAt, nextAt: dueAt, parked, isAsked, hasFailed: true };
   return { ...before, ...next, ...(about === undefined ? {} : { about }) };

@@ -70,6 +70,11 @@ export class MemorySource implements Source<MemoryReading> {
     return stream;
   }
 
+  /** Returns the window of every target. */
+  windowAt(now: Instant): TimeWindow {
+    return windowAt(now, this.#options.window);
+  }
+
   async open(pacedAt: Instant | null): Promise<Readings<MemoryReading>> {
     return {
       mayBePart: pacedAt !== null && this.#options.hasParts,
@@ -106,7 +111,7 @@ export class MemorySource implements Source<MemoryReading> {
     this.calls.read += 1;
     this.#isInvalidated = false;
     const startedAt = this.#clock();
-    const window = windowAt(startedAt, this.#options.window);
+    const window = this.windowAt(startedAt);
     const windowRead = reach === 'whole' ? window : commonWindow(window, windowAt(startedAt, NEXT_DAYS));
     const lists = new Map([...this.streams].map(([name, stream]) => [name, listOf(stream, windowRead)]));
     const readAlone = (name: string, recordId: string) => this.readAlone(name, recordId);

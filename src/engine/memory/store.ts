@@ -1,5 +1,6 @@
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
+import type { ItemKey } from '../../model/operations.ts';
 import type { RecentObject } from '../../model/plan.ts';
 import type { StorageUse, Uncertainty } from '../../model/state-schemas.ts';
 import { type Clock, HOUR_MS, type Instant } from '../../model/time.ts';
@@ -11,6 +12,7 @@ import {
   type Safeguard,
   type Store,
   SUPERSEDED,
+  type UnansweredKeys,
 } from '../store.ts';
 import { MemoryHolds } from './holds.ts';
 import { MemoryLeases } from './leases.ts';
@@ -74,7 +76,7 @@ export class MemoryRecentObjects implements RecentObjects {
     this.#tableOf(target, now).set(recordId, { at: now, removed });
   }
 
-  /** Returns what users had added to a record's removed object; null for nothing. */
+  /** Returns additions of users to a record's removed object; null for nothing. */
   async additionsOf(target: string, recordId: string): Promise<string | null> {
     return this.#objects.get(target)?.get(recordId)?.removed?.additions ?? null;
   }
@@ -96,7 +98,7 @@ function isOver({ at, removed }: RecentObject, now: Instant): boolean {
   return at < now - (removed === undefined ? CREATED_RETENTION_MS : REMOVED_RETENTION_MS);
 }
 
-/** Completeness of the list of erased persons, in memory. */
+/** Completeness of the list of erased people, in memory. */
 export class MemorySafeguard implements Safeguard {
   readonly #clock: Clock;
   #uncertainty: Uncertainty | null = null;
@@ -140,6 +142,44 @@ export class MemorySafeguard implements Safeguard {
   }
 }
 
+/** Keys of unanswered writes in memory, with the time of their check. */
+export class MemoryUnanswered implements UnansweredKeys {
+  readonly #tables = new Map<string, Map<ItemKey, Instant>>();
+
+  async record(target: string, times: ReadonlyMap<ItemKey, Instant>): Promise<void> {
+    const table = this.#tables.get(target) ?? new Map<ItemKey, Instant>();
+    for (const [key, at] of times) table.set(key, Math.max(at, table.get(key) ?? at));
+    this.#tables.set(target, table);
+  }
+
+  async due(target: string, now: Instant, limit: number): Promise<ItemKey[]> {
+    const due = [...(this.#tables.get(target) ?? [])].filter(([, at]) => at <= now);
+    return due.slice(0, limit).map(([key]) => key);
+  }
+
+  async done(target: string, keys: readonly ItemKey[]): Promise<void> {
+    for (const key of keys) this.#tables.get(target)?.delete(key);
+  }
+
+  async nextAt(target: string): Promise<Instant | null> {
+    const times = [...(this.#tables.get(target)?.values() ?? [])];
+    return times.length === 0 ? null : Math.min(...times);
+  }
+}
+
+/** Starts of cycles in memory, newest first. */
+export class MemoryRuns {
+  readonly #starts: { startedAt: Instant }[] = [];
+
+  add(startedAt: Instant): void {
+    this.#starts.unshift({ startedAt });
+  }
+
+  async list(limit: number): Promise<readonly { startedAt: Instant }[]> {
+    return this.#starts.slice(0, limit);
+  }
+}
+
 /** What all processes of one tenant store. */
 export interface MemoryState extends Omit<Store, 'configVersion' | 'leases'> {
   clock: Clock;
@@ -150,8 +190,10 @@ export interface MemoryState extends Omit<Store, 'configVersion' | 'leases'> {
   holds: MemoryHolds;
   journal: MemoryPins;
   recentObjects: MemoryRecentObjects;
+  unanswered: MemoryUnanswered;
+  runs: MemoryRuns;
   protection: MemorySafeguard;
-  /** Ids of erased persons. */
+  /** Ids of erased people. */
   erased: Set<string>;
   /** The newest configuration. */
   newest: { number: number; configuration: string | null };
@@ -174,6 +216,8 @@ export function createMemoryState(clock: Clock, limitBytes = Number.POSITIVE_INF
     holds: new MemoryHolds(),
     journal: new MemoryPins(),
     recentObjects: new MemoryRecentObjects(),
+    unanswered: new MemoryUnanswered(),
+    runs: new MemoryRuns(),
     protection: new MemorySafeguard(clock),
     newest: { number: 0, configuration: null },
     tombstones: { load: async () => erasedPersons(erased) },

@@ -3,7 +3,7 @@ import type { Item } from '../../model/items.ts';
 import type { FinalOutcome, ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { overlaps, type TimeWindow } from '../../model/time.ts';
-import type { Target } from '../ports.ts';
+import type { RemoteChanges, Target } from '../ports.ts';
 import { itemAt, spanIn } from './items.ts';
 
 /** An object in a target. */
@@ -12,7 +12,7 @@ export interface MemoryObject {
   sealedRecordId: string;
   item: Item;
   revision: number;
-  /** Number of writes, by whomever. */
+  /** Number of writes of clinic-mirror and users. */
   version: number;
 }
 
@@ -51,6 +51,14 @@ export class MemoryTarget implements Target<Item> {
     this.#check();
     const all = [...this.#objects.values()].filter(({ item }) => window === null || overlaps(spanIn(item), window));
     for (const page of slices(all, PAGE)) yield page.map(remoteOf);
+  }
+
+  async changes(
+    container: string,
+    { window }: { cursor: string | null; window: TimeWindow },
+  ): Promise<RemoteChanges<Item>> {
+    const items = (await Array.fromAsync(this.read(container, window))).flat();
+    return { scope: 'whole', items, removed: [], cursor: null };
   }
 
   async find(_container: string, keys: readonly ItemKey[]): Promise<RemoteItem<Item>[]> {

@@ -21,7 +21,7 @@ const CHANGES: readonly ((world: MemoryWorld) => unknown)[] = [
   approveAll,
 ];
 
-/** Cycles after each change: a failed target is planned in the next cycle, and a missing record is removed after two readings. */
+/** Cycles after each change: a failed target is planned in the next cycle, and a missing record is removed after two reads. */
 const CYCLES = 3;
 
 async function approveAll({ state: { holds }, clock: { now } }: MemoryWorld): Promise<void> {
@@ -50,12 +50,13 @@ function isFailed(error: unknown): boolean {
   return false;
 }
 
-/** What later cycles depend on, without times, counters, and misses of records that are gone from the target. */
-async function stateOf({ state: { links, outbox, holds, targetStore } }: MemoryWorld) {
+/** State for later cycles, without times, counters, and misses of records that are gone from the target. */
+async function stateOf({ connector, state: { links, outbox, holds, targetStore } }: MemoryWorld) {
   const record = await targetStore.read(TARGET);
   const written = await links.read(TARGET);
   const { container, failure, gaps, unconfirmed, plannedUnder, comparableUnder, plannedAsOf, idleAsOf } = record;
   return {
+    objects: [...connector.objects.values()].map(({ key, item }) => [key, item]).sort(),
     links: [...written.values()].map(({ recordId, fingerprint }) => [recordId, fingerprint]).sort(),
     pending: [...(await outbox.pending(TARGET)).values()].map(({ recordId, want }) => [recordId, want]).sort(),
     holds: (await holds.list()).map(({ kind, state, recordIds }) => [kind, state, recordIds.toSorted()]),

@@ -17,7 +17,7 @@ export interface Watched {
   hung: Promise<void>;
 }
 
-/** Counts calls over several processes; only one of them crashes. */
+/** Counts calls over several processes; only one process crashes. */
 export class CrashPlan {
   readonly #crash: Crash | null;
   calls = 0;
@@ -53,7 +53,7 @@ type Step = <Result>(call: () => Promise<Result>) => Promise<Result>;
 
 const TABLES = [
   ...(['links', 'outbox', 'targetStore', 'holds', 'journal', 'leases', 'recentObjects', 'protection'] as const),
-  ...(['tombstones', 'storage', 'configVersion'] as const),
+  ...(['tombstones', 'storage', 'unanswered', 'configVersion'] as const),
 ];
 
 function watched(engine: MemoryEngine, step: Step): MemoryEngine {

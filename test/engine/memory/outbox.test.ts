@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { itemAt } from '../../../src/engine/memory/items.ts';
-import type { Settlement } from '../../../src/engine/memory/outbox.ts';
 import { createMemoryState } from '../../../src/engine/memory/store.ts';
+import type { OutboxSettlement } from '../../../src/engine/store.ts';
 import type { PlannedChange } from '../../../src/model/plan.ts';
 import type { LinkStore } from '../../../src/state/links.ts';
 import type { Outbox } from '../../../src/state/outbox.ts';
@@ -28,7 +28,7 @@ async function open(...changes: PlannedChange[]) {
   const lease = await leases.tryTake('lane');
   if (lease === null) throw new Error('the lease is busy');
   await outbox.put(TARGET, changes, { now: NOW, lease, run: 'run' });
-  const complete = (...settlements: Settlement[]) => outbox.complete(TARGET, settlements, { now: NOW, lease });
+  const complete = (...settlements: OutboxSettlement[]) => outbox.complete(TARGET, settlements, { now: NOW, lease });
   const first = async () => (await outbox.due(TARGET, NOW, 1))[0] ?? expect.fail('nothing is due');
   return { ...state, lease, complete, first };
 }

@@ -12,8 +12,7 @@ import type { MemoryReading } from '../../../src/engine/memory/reading.ts';
 import { MemorySource, type MemorySourceOptions } from '../../../src/engine/memory/source.ts';
 import { createMemoryState } from '../../../src/engine/memory/store.ts';
 import { MemoryTarget } from '../../../src/engine/memory/target.ts';
-import type { Lease } from '../../../src/engine/store.ts';
-import { laneLease } from '../../../src/engine/store.ts';
+import { pushTarget } from '../../../src/engine/push.ts';
 import type { TargetPlan } from '../../../src/engine/target-plan.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
@@ -112,26 +111,12 @@ export function changesIn({ passed }: Pick<TargetPlan, 'passed'>): string[] {
   return passed.map(({ recordId, reason, wanted }) => `${wanted.want} ${recordId} ${reason}`).sort();
 }
 
-/** Settles all due changes of a target as if each was written. */
+/** Writes all due changes of a target in its lane. */
 export async function settle(engine: MemoryEngine, target = TARGET): Promise<void> {
-  const lease = await engine.leases.tryTake(laneLease(target));
-  if (lease === null) throw busy();
-  await settleUnder(engine, target, lease);
-  await lease.release();
-}
-
-async function settleUnder({ clock, outbox }: MemoryEngine, target: string, lease: Lease): Promise<void> {
-  const now = clock();
-  const due = await outbox.due(target, now, 1_000);
-  if (due.length === 0) return;
-  await outbox.markSent(target, due, now, lease);
-  const settlements = due.map((entry) => {
-    const { recordId, fingerprint, startAt, endAt, revision, idAttempt } = entry;
-    const place = { versionTag: null, idAttempt, remoteId: null, drift: null };
-    const link = fingerprint === null ? null : { recordId, fingerprint, startAt, endAt, revision, ...place };
-    return { entry, kind: 'done' as const, link };
-  });
-  await outbox.complete(target, settlements, { now, lease });
+  const opened = engine.targets.get(target);
+  if (opened === undefined) throw new Error(`no target ${target}`);
+  const { idle, nextInMs } = await pushTarget(engine, opened, { stop: NEVER, abort: NEVER });
+  if (idle && nextInMs !== null) throw busy();
 }
 
 /** A cycle whose changes are written, and the time until the next one. */
