@@ -53,7 +53,6 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner, zone: parts.zone } : { crm: { stream, properties } };
   const { supports, keysOf, erasesOf } = module;
-  const mayLoseNames = supports.mayLoseNames === true;
   const connectionKind = requireEntry(parts.connections, target.connection).kind;
   const { fingerprints } = cached;
   const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
@@ -72,7 +71,7 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
       return connector();
     },
     fingerprints,
-    ...traitsOf({ stream, configuration: target, crm, identity, fingerprints, connectionKind, mayLoseNames }),
+    ...traitsOf({ stream, configuration: target, crm, identity, fingerprints, connectionKind }),
     get preparedContainer() {
       return cached.preparedContainer;
     },

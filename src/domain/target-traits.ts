@@ -22,13 +22,11 @@ export interface TraitParts {
   fingerprints: FingerprintMemory;
   /** Kind of the connection, as in the tenant file. */
   connectionKind: string;
-  /** See `TargetSupports`. */
-  mayLoseNames: boolean;
 }
 
 /** Returns how the engine treats a target: a calendar, or the contacts, activities or deals of a CRM. */
 export function traitsOf(parts: TraitParts): TargetTraits {
-  const { stream, configuration, crm, identity, fingerprints, connectionKind, mayLoseNames } = parts;
+  const { stream, configuration, crm, identity, fingerprints, connectionKind } = parts;
   const isCalendar = crm === null;
   return {
     sharesLimits: !OF_MANY_ACCOUNTS.has(connectionKind),
@@ -39,7 +37,7 @@ export function traitsOf(parts: TraitParts): TargetTraits {
     // A CRM's connector may create its own properties.
     findsContainer: isCalendar,
     // A CRM's `prepare` checks that the key property exists; HubSpot and Salesforce refuse a write with an unknown property.
-    readsBack: isCalendar || mayLoseNames,
+    readsBack: isCalendar,
     // A CRM's users merge copies themselves.
     listsCopies: !isCalendar,
     containerGone: 'calendar-gone',

@@ -63,32 +63,8 @@ export function settlementOf(
   },
 ): OutboxSettlement {
   switch (outcome.result) {
-    case 'written': {
-      const { versionTag, remoteId, stored } = outcome;
-      const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
-      const { recordId, startAt, endAt } = entry;
-      const fingerprint = entry.fingerprint ?? '';
-      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(completed(stored, entry.item));
-      const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
-      return {
-        entry,
-        kind: 'done',
-        link: {
-          recordId,
-          startAt,
-          endAt,
-          fingerprint,
-          versionTag,
-          idAttempt,
-          remoteId,
-          drift: null,
-          revision: entry.revision,
-          ...storedFingerprint,
-          ...(isAnew ? { recreations: entry.revision } : recreationsOf(outcome, link)),
-        },
-        ...(link === null ? {} : { effect: 'updated' }),
-      };
-    }
+    case 'written':
+      return writtenSettlement(outcome, { entry, link, isAnew }, { identity, completed });
     case 'deleted':
       return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted' }) };
     case 'superseded': {
@@ -120,6 +96,24 @@ export function settlementOf(
       };
     }
   }
+}
+
+function writtenSettlement(
+  outcome: Extract<FinalOutcome<Item>, { result: 'written' }>,
+  { entry, link, isAnew }: SentEntry,
+  { identity, completed }: Pick<EngineTarget, 'completed' | 'identity'>,
+): OutboxSettlement {
+  const { versionTag, remoteId, stored } = outcome;
+  const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
+  const { recordId, startAt, endAt, revision } = entry;
+  const fingerprint = entry.fingerprint ?? '';
+  const storedAs = stored === undefined ? fingerprint : identity.fingerprint(completed(stored, entry.item));
+  const now = {
+    ...{ recordId, startAt, endAt, fingerprint, versionTag, idAttempt, remoteId, drift: null, revision },
+    ...(isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs }),
+    ...(isAnew ? { recreations: revision } : recreationsOf(outcome, link)),
+  };
+  return { entry, kind: 'done', link: now, ...(link === null ? {} : { effect: 'updated' }) };
 }
 
 /** Outcomes for operations without a result from the connector: each may or may not have been completed. */

@@ -31,7 +31,7 @@ export async function awaitFirstWrite(
 ): Promise<FirstWrite> {
   const { readsBack, supports } = prepared.target;
   const mayLoseNames = supports.mayLoseNames === true;
-  const isDecided = !readsBack || (readBack?.marks ?? null) !== null;
+  const isDecided = (!readsBack && !mayLoseNames) || (readBack?.marks ?? null) !== null;
   const isFound = isDecided || (readBack !== null && (await isShown(tenant, prepared, readBack.recordId, signal)));
   return { isAwaited: !isFound, isAlone: !isFound && mayLoseNames, outcome: null };
 }

@@ -31,6 +31,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'listHolds',
     'upcomingReminders',
     'requireTenant',
+    'createAnswerDirectory',
     'storageText',
     'effectOfPolicy',
     'does',

@@ -198,7 +198,7 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
   const { stream, form, crm } = openForm(given, 'Europe/Rome', () => []);
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
   const fingerprints = new FingerprintMemory();
-  const traits = { connectionKind: 'model', mayLoseNames: model.supports.mayLoseNames === true };
+  const traits = { connectionKind: 'model' };
   return {
     id,
     stream,

@@ -142,5 +142,5 @@ function commonWindow(one: TimeWindow, other: TimeWindow): TimeWindow {
 }
 
 function unavailable(): MirrorError {
-  return new MirrorError('source does not answer', { actor: 'remote', code: 'unavailable', retry: 'later' });
+  return new MirrorError('no answer', { actor: 'remote', code: 'unavailable', retry: 'later' });
 }
