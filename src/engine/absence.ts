@@ -10,8 +10,8 @@ export interface Confirmation<Source> {
   /** Records that exist and are unusable. */
   unusable: Set<string>;
   /**
-   * Records that are gone: the source said so in two fetches, the second in a complete read. One fetch of any
-   * kind is enough if an administrator approved the removal.
+   * Records that are gone: the source said so in two fetches, the second in a complete read. One fetch is enough if an administrator
+   * approved the removal.
    */
   vanished: Set<string>;
   /** Records found gone for the first time. A later read must confirm the miss. */
@@ -46,9 +46,8 @@ export function nothingMissing<Source>(): Confirmation<Source> {
 
 /**
  * Returns, for one target, the evidence about its absent records.
- * @param isWritten whether the target is known to hold the record. A record that only may have been written is withdrawn at the first miss,
- * so
- *   that no write happens meanwhile.
+ * @param isWritten whether the target is known to hold the record. A record that was perhaps written is withdrawn at the first miss, so that
+ * no write happens meanwhile.
  */
 export function evidenceOf(
   { vanished, missedOnce, present, sampled }: Confirmation<unknown>,

@@ -14,7 +14,8 @@ import { egressStopped, type TargetPlan } from './target-plan.ts';
 
 /**
  * Writes a cycle to the state: protection of people first, then each target, then data for the next cycle.
- * @param wake receives each target with new writes as soon as the lane may write them
+ * @param wake receives each target with new writes as soon as the lane may write them. After a crash before it, the caller of a later cycle
+ * starts the lanes of all targets with pending changes.
  */
 export async function commitCycle<T extends EngineTarget, R extends Reading>(
   engine: Engine<T, R>,

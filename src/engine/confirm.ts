@@ -265,7 +265,8 @@ export async function recordMisses(
 }
 
 /**
- * Returns ids missing from a complete list although the target has an object or a pending change for them.
+ * Returns ids missing from a complete list although the target has an object or a pending change for them. An incomplete list has none.
+ * Records outside the window are on no list; {@link nextOutside} chooses them for single reads.
  * @param pinned records that an operator restored: no list may contain them
  */
 export function missingFrom(

@@ -20,7 +20,7 @@ export function idleUntil({ own, state, window, now }: PlannedFor): Instant | nu
   const futureMs = window.toAt - now;
   let untilAt = Number.POSITIVE_INFINITY;
   const consider = ({ startAt, endAt }: TimeSpan) => {
-    // Instants at which the results of `overlaps` and `hasLeft` change.
+    // Instants at which the results of `overlaps` and `hasPassed` change.
     for (const edgeAt of [startAt - futureMs, Math.max(endAt, startAt + 1) + pastMs]) {
       if (edgeAt >= now && edgeAt < untilAt) untilAt = edgeAt;
     }

@@ -96,7 +96,7 @@ export async function loadPart<T extends EngineTarget, R extends Reading>(
 
 const NOTHING_ABSENT = { missing: new Map(), streamOf: () => '', startsBefore: () => [] };
 
-/** Opens the states of all targets, if individual fetches found additional records. */
+/** Opens the states of the resting targets too, because a plan makes the reading suspect. */
 export async function withResting<T extends EngineTarget, R extends Reading>(
   engine: Engine<T, R>,
   loaded: Loaded<T, R>,
@@ -178,7 +178,7 @@ async function confirmUnlisted(
   const streams = new Map(opened.map(({ target }) => [target.id, target.stream]));
   const followed: ReadonlyMap<string, readonly Instant[]>[] = [];
   for (const follower of engine.followers) {
-    const absent = await absentOf(follower, reading);
+    const absent = await followedAbsences(follower, reading);
     missing.set(follower.name, [...absent.keys()]);
     streams.set(follower.name, follower.stream);
     followed.push(absent);
@@ -205,7 +205,7 @@ export function saysMore(confirmations: Confirmations, targets: Iterable<EngineT
 }
 
 /** Returns records that an extension waits for and that a complete list omitted, with their known start. */
-async function absentOf(extension: Extension, reading: Reading): Promise<ReadonlyMap<string, readonly Instant[]>> {
+async function followedAbsences(extension: Extension, reading: Reading): Promise<ReadonlyMap<string, readonly Instant[]>> {
   const listing = reading.listing(extension.stream);
   return listing?.isComplete === true ? extension.absent(listing.isListed) : new Map();
 }

@@ -37,7 +37,7 @@ export function* planTarget<Input extends TargetInput>(
   const holds = cycle.holds.filter((hold) => hold.target === target.id);
   const planning: Planning = { input, cycle, projection, holds };
   const view = yield* projection.view();
-  const absent = absentOf(input, projection);
+  const absent = removalsToProve(input, projection);
   const compared = yield* compare(planning, view, absent);
   const { difference, stopped, judged, ...omitted } = compared;
   const { permitted } = judged;
@@ -202,7 +202,7 @@ function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pe
  * Returns records whose removal is planned and requires proof: records missing from the list and not found individually, and gone records
  * in any position.
  */
-function absentOf({ absent, missing }: TargetInput, { confirmation }: Projection): Set<string> {
+function removalsToProve({ absent, missing }: TargetInput, { confirmation }: Projection): Set<string> {
   const { found, unusable, vanished, missedOnce } = confirmation;
   const isThere = new Set([...found.map((one) => one.id), ...unusable]);
   const gone = missing.filter((recordId) => missedOnce.has(recordId));
