@@ -36,7 +36,7 @@ export const AWAITING = 'awaiting-streams';
 const STREAMS = ['appointments', 'patients', 'invoices'] as const;
 type Stream = (typeof STREAMS)[number];
 
-/** What a reading knows besides the clinic's answers. */
+/** Data of the tenant for a reading, in addition to the clinic's answers. */
 export interface ReadingContext {
   clinic: ClinicSource;
   /** Active targets. */

@@ -7,7 +7,7 @@ import { recordMisses } from './confirm.ts';
 import { differsByHand } from './drift.ts';
 import { deletionClass, type GoneReason } from './guard.ts';
 import { type Cycle, recordIdle } from './memo.ts';
-import type { Engine, EngineTarget, Extension, Reading } from './ports.ts';
+import { activeTargets, type Engine, type EngineTarget, type Extension, type Reading } from './ports.ts';
 import { countAgain, TENANT_TOO_LARGE } from './storage-limit.ts';
 import type { Lease } from './store.ts';
 import { egressStopped, type TargetPlan } from './target-plan.ts';
@@ -25,7 +25,7 @@ export async function commitCycle<T extends EngineTarget, R extends Reading>(
 ): Promise<void> {
   const { reading, confirmations } = cycle;
   const done = new Set(cycle.doneTargets.map(({ id }) => id));
-  const active = [...engine.targets.values()].filter(({ configuration }) => !configuration.paused);
+  const active = activeTargets(engine);
   await recordProtection(
     engine,
     active.filter(({ id }) => !done.has(id)),

@@ -9,7 +9,14 @@ import { type Loaded, loadCycle, loadPart, saysMore, withResting } from './load.
 import { type Cycle, remember } from './memo.ts';
 import { canStand, partialTargets } from './parts.ts';
 import { type PlannedTargets, planTargets } from './plan-targets.ts';
-import type { Engine, EngineTarget, Reading, ReadingRequest, Readings } from './ports.ts';
+import {
+  activeTargets,
+  type Engine,
+  type EngineTarget,
+  type Reading,
+  type ReadingRequest,
+  type Readings,
+} from './ports.ts';
 import { withinStorage } from './storage-limit.ts';
 import type { Lease } from './store.ts';
 import { isDecided, type TargetPlan } from './target-plan.ts';
@@ -37,7 +44,7 @@ export async function planCycle<T extends EngineTarget, R extends Reading>(
   options: PlanOptions,
   signal: AbortSignal,
 ): Promise<Cycle<T, R>> {
-  const targets = [...engine.targets.values()].filter(({ configuration }) => !configuration.paused);
+  const targets = activeTargets(engine);
   const { lease, progress, justRead = false, pacedAt = null } = options;
   // A requested cycle must also find changes that the source does not report.
   if (pacedAt === null) engine.source.distrust();

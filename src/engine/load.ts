@@ -205,7 +205,10 @@ export function saysMore(confirmations: Confirmations, targets: Iterable<EngineT
 }
 
 /** Returns records that an extension waits for and that a complete list omitted, with their known start. */
-async function followedAbsences(extension: Extension, reading: Reading): Promise<ReadonlyMap<string, readonly Instant[]>> {
+async function followedAbsences(
+  extension: Extension,
+  reading: Reading,
+): Promise<ReadonlyMap<string, readonly Instant[]>> {
   const listing = reading.listing(extension.stream);
   return listing?.isComplete === true ? extension.absent(listing.isListed) : new Map();
 }

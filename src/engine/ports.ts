@@ -123,7 +123,7 @@ export interface Projections<Input extends TargetInput = TargetInput> {
   /** Targets in groups: the plans of a group may depend on those of earlier groups. */
   groups(targets: readonly Input[]): readonly (readonly Input[])[];
   of(input: Input): Projection;
-  /** Streams, besides the own, whose records determine a target's contents. */
+  /** Streams, in addition to the target's own, whose records determine a target's contents. */
   computesFrom(target: Input['target']): readonly string[];
   /** Receives each plan before the next group is planned. */
   planned(plan: TargetPlan<Input['target']>): void;
@@ -429,4 +429,9 @@ export interface Engine<T extends EngineTarget = EngineTarget, R extends Reading
   planLifeMs: number;
   /** Limits of one time slice of a target's lane. */
   slice: { operations: number; durationMs: number };
+}
+
+/** Returns the targets that are not paused. */
+export function activeTargets<T extends EngineTarget>({ targets }: { targets: ReadonlyMap<string, T> }): T[] {
+  return [...targets.values()].filter(({ configuration }) => !configuration.paused);
 }

@@ -4,6 +4,7 @@ import { findDueStreams, readStreams } from '../domain/streams.ts';
 import { commitCycle } from '../engine/commit.ts';
 import { planCycle } from '../engine/cycle.ts';
 import { endImpossibleWaits } from '../engine/lane.ts';
+import { activeTargets } from '../engine/ports.ts';
 import type { Lease } from '../engine/store.ts';
 import { SUPERSEDED } from '../engine/store.ts';
 import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
@@ -14,7 +15,7 @@ import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, STREAMS_LEASE } from '../state/config-version.ts';
 import { waitForLease } from '../state/leases.ts';
 import { fencedError } from '../state/script.ts';
-import { activeTargets, type OpenTenant, type TenantCycle } from './tenant.ts';
+import type { OpenTenant, TenantCycle } from './tenant.ts';
 
 /** How long a rejection prevents a new hold of the same records. */
 const REJECTION_MS = 7 * DAY_MS;
@@ -32,7 +33,7 @@ type CycleRunner = OpenTenant;
 export async function pullTenant(
   tenant: CycleRunner,
   signal: AbortSignal,
-  { asked = false, wake = nobody }: { asked?: boolean; wake?: (target: string) => Promise<void> } = {},
+  { asked = false, wake = noWake }: { asked?: boolean; wake?: (target: string) => Promise<void> } = {},
 ): Promise<RunReport | null> {
   const lease = await tenant.leases.tryTake(PLAN_LEASE, asked ? 'pull' : undefined);
   if (lease === null) return null;
@@ -62,7 +63,7 @@ export async function pullWhenFree(
     { what: message('step.wait.cycle'), report: progress },
     signal,
   );
-  return underLease(tenant, lease, { progress, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
+  return underLease(tenant, lease, { progress, isPaced: false, justRead, refusalOf, wake: noWake }, signal);
 }
 
 /**
@@ -80,7 +81,7 @@ interface CycleOptions {
 }
 
 /** The caller of the cycle writes the result itself. */
-async function nobody(): Promise<void> {}
+async function noWake(): Promise<void> {}
 
 function underLease(tenant: CycleRunner, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
   return spanned(tenant.spans, 'cycle', { facts: { 'clinic_mirror.tenant': tenant.id } }, (span) =>

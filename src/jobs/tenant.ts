@@ -89,8 +89,3 @@ export type TenantEngine = Engine<OpenTarget, ClinicReading>;
 
 /** A cycle of a tenant. */
 export type TenantCycle = Cycle<OpenTarget, ClinicReading>;
-
-/** Targets of a tenant that are not paused. */
-export function activeTargets({ targets }: Pick<OpenTenant, 'targets'>): OpenTarget[] {
-  return [...targets.values()].filter(({ configuration }) => !configuration.paused);
-}

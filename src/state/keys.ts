@@ -82,7 +82,7 @@
  * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host or of a feed's
  * token. No value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
  * "connection's" or "tenant's" exist until their owner was removed from the configuration and `removed.keepDays` have passed
- * (`jobs/release.ts`). Permanent keys are released in this way too, except for keys with the owner `nobody`.
+ * (`jobs/release.ts`). Permanent keys are released in this way too, except for keys with the owner `none`.
  */
 function tenantKey(tenant: string, ...parts: readonly Part[]): string {
   return ['cm', `{${tenant}}`, ...parts].join(':');
@@ -91,10 +91,10 @@ function tenantKey(tenant: string, ...parts: readonly Part[]): string {
 type Part = string | number;
 
 /**
- * Owner of a tenant's keys, whose removal releases the keys: the target or connection named after the kind, or the tenant. `nobody`: never
+ * Owner of a tenant's keys, whose removal releases the keys: the target or connection named after the kind, or the tenant. `none`: never
  * released, because the keys protect persons or prove the protection; leases and their queues expire.
  */
-type Owner = 'target' | 'connection' | 'tenant' | 'nobody';
+type Owner = 'target' | 'connection' | 'tenant' | 'none';
 
 /** What a declared kind of keys knows of itself, see {@link keyKinds}. */
 interface KeyKind {
@@ -160,15 +160,15 @@ export const keys = {
   login: (state: string) => `cm:{login}:${state}`,
   loginLinks: ofTenant('login-links'),
   loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
-  tombstones: owned<[]>('nobody', 'tombstones'),
-  receipts: owned<[]>('nobody', 'receipts'),
+  tombstones: owned<[]>('none', 'tombstones'),
+  receipts: owned<[]>('none', 'receipts'),
   feed: ofTarget('feed'),
   feedAccess: ofTarget('feed-access'),
   feedToken: (hash: string) => `cm:{feed-${hash}}:feed-token`,
   feedMinute: (name: string, minute: number) => `cm:{feed-${name}}:feed-minute:${minute}`,
-  optIn: owned<[message: string]>('nobody', 'opt-in'),
-  optOuts: owned<[]>('nobody', 'opt-outs'),
-  protection: owned<[]>('nobody', 'protection'),
+  optIn: owned<[message: string]>('none', 'opt-in'),
+  optOuts: owned<[]>('none', 'opt-outs'),
+  protection: owned<[]>('none', 'protection'),
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   probe: (shard: number) => `cm:${shardTag(shard)}:probe`,
@@ -195,8 +195,8 @@ export const keys = {
   approvals: ofTenant('approvals'),
   document: owned<[kind: string, id: string]>('tenant', 'document'),
   documents: ofTenantEach('documents'),
-  lease: owned<[name: string]>('nobody', 'lease'),
-  leaseWaiting: owned<[name: string]>('nobody', 'lease-waiting'),
+  lease: owned<[name: string]>('none', 'lease'),
+  leaseWaiting: owned<[name: string]>('none', 'lease-waiting'),
   fence: ofTenantEach('fence'),
   outage: (host: string) => {
     const waiting = `cm:{outage-${host}}:outage`;
@@ -250,7 +250,7 @@ export function keyOwners(all: Readonly<Record<string, object>>): KeyOwners {
       const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
       if (`{${tenant}}` === QUEUE_PREFIX) return null;
       const owner = owners.get(kind);
-      if (owner === undefined || owner === 'nobody') return null;
+      if (owner === undefined || owner === 'none') return null;
       return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
     },
     readUnderFormerIds: new Set(
