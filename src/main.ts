@@ -29,7 +29,6 @@ import { type ListeningServer, listen } from './http-server/app.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
 import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
-import { repeatWork } from './jobs/queues.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import { type Logger, noSpans, type Spans } from './log/logger.ts';
@@ -44,6 +43,7 @@ import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, checkRepeatedly } from './state/redis-check.ts';
 import { createSubscriptionDirectory } from './state/subscriptions.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+import { repeatWork } from './tenant/work-queues.ts';
 
 /** A running daemon. */
 export interface Daemon {

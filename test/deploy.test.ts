@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { ROLES } from '../src/control/roles.ts';
-import { JOBS } from '../src/jobs/job-catalogue.ts';
+import { JOBS } from '../src/tenant/job-catalogue.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(root + path, 'utf8');

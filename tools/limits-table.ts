@@ -141,7 +141,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'none',
     bounds: null,
     pays: 'the tenant',
-    tests: ['jobs/fair-shares'],
+    tests: ['tenant/job-shares'],
   },
   {
     source: 'Clients of the public port',

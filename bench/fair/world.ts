@@ -11,14 +11,14 @@ import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../san
 import { compose } from '../../src/composition/compose.ts';
 import { createRunStore } from '../../src/domain/runs.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { slices } from '../../src/model/pieces.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
+import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';
 import { logInTo } from '../../test/support/log-in.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { type ClinicProcess, startClinicProcess } from '../cycle/clinic-process.ts';
@@ -123,7 +123,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   if (first === undefined) throw new Error('a world has a group');
   const env = await configure(dir, { ...options, groups, sinkUrl: sink.url, redisUrl: redis.url });
   await logIn(dir, env, groups);
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   stack.defer(() => queues.close());
   const connection = connectRedis(redis.url);
   stack.defer(() => connection.disconnect());

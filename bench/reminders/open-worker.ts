@@ -9,7 +9,7 @@ import type { Clock } from '../../src/model/time.ts';
 import { type ReminderFile, reminderSchema } from '../../src/settings/reminder-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { openEpoch, openTenant, withReminders } from '../../test/jobs/open-tenant.ts';
+import { openEpoch, openTenant, withReminders } from '../../test/tenant/open-tenant.ts';
 import { createClinicClient } from './clinic-client.ts';
 import { type Doom, doomedChannel, doomedRedis } from './dying.ts';
 import type { WorkerPlaces } from './orders.ts';

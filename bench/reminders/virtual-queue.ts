@@ -1,4 +1,4 @@
-import type { ReminderAlarms, Wake } from '../../src/jobs/queues.ts';
+import type { Alarms, Wake } from '../../src/jobs/queues.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 
 /*
@@ -28,7 +28,7 @@ for _, id in ipairs(ids) do redis.call('ZREM', KEYS[1], id) redis.call('HSET', K
 return ids`;
 
 /** A worker's side of the queue. */
-export function openVirtualAlarms(redis: RedisClient, tenant: string): ReminderAlarms {
+export function openVirtualAlarms(redis: RedisClient, tenant: string): Alarms {
   const idOf = ({ id, wakeAt }: Wake) => `${tenant} ${id} ${wakeAt}`;
   return {
     async set(wakes) {

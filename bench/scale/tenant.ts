@@ -1,14 +1,13 @@
 import { Redis } from 'ioredis';
-import { JOBS, type JobName, neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues } from '../../src/jobs/queues.ts';
-import type { RepeatedJob } from '../../src/jobs/repetitions.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { Turns } from '../../src/jobs/turns.ts';
-import type { SharesOf } from '../../src/jobs/workers.ts';
-import { type JobHandlers, startWorkers } from '../../src/jobs/workers.ts';
+import { startWorkers } from '../../src/jobs/workers.ts';
 import { noSpans, silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/script.ts';
+import { JOBS, type JobHandlers, type JobName, type SCHEDULES, type SharesOf } from '../../src/tenant/job-catalogue.ts';
+import { openWorkQueues } from '../../src/tenant/work-queues.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import { openCycleWorld } from '../cycle/world.ts';
 import type { Figure } from '../figure.ts';
@@ -19,7 +18,7 @@ const SMALL = { appointments: 300, targets: 3 };
 const CYCLES = 50;
 const SCHEDULED_TENANTS = 1_000;
 const JOBS_DONE = 2_000;
-const REPEATED: readonly RepeatedJob[] = ['pull', 'audit', 'subscriptions', 'refresh-tokens', 'triggers'];
+const REPEATED: readonly (keyof typeof SCHEDULES)[] = ['pull', 'audit', 'subscriptions', 'refresh-tokens', 'triggers'];
 
 /**
  * Limits for 100,000 tenants, each with a cycle and 4.5 jobs in five minutes (`docs/scaling.md`), on one core of Redis for the cycles and
@@ -63,7 +62,7 @@ async function measureState(): Promise<{ bytes: number; cycleMs: number }> {
 async function measureWork(): Promise<{ bytes: number; jobMs: number }> {
   const server = await startRedis();
   const redis = new Redis(server.url);
-  const queues = openQueues(server.url, neverNeedless);
+  const queues = openWorkQueues(server.url, neverNeedless);
   const before = await memoryOf(redis);
   const names = Array.from({ length: SCHEDULED_TENANTS }, (_, tenant) => `tenant-${tenant}`);
   for (const name of REPEATED) await queues.repeat(name, new Map(names.map((tenant) => [tenant, 24 * HOUR_MS])));
@@ -90,6 +89,7 @@ async function measureJobs(
   const names = Object.keys(JOBS) as JobName[];
   const each = <Value>(value: Value) => Object.fromEntries(names.map((name) => [name, value]));
   const workers = startWorkers({
+    kinds: JOBS,
     redis: url,
     handlers: each(nothing) as unknown as JobHandlers,
     inFlight: each(12) as Record<JobName, number>,

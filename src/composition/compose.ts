@@ -4,9 +4,8 @@ import type { Installation } from '../control/installation.ts';
 import type { ActServices } from '../control/recording.ts';
 import { endWait } from '../engine/lane.ts';
 import { reminderKeys } from '../features/reminders/keys.ts';
-import { createNeedless, type IsNeedless } from '../jobs/job-catalogue.ts';
-import { Outages, wakeOther } from '../jobs/outages.ts';
-import { openQueues, type WorkQueues } from '../jobs/queues.ts';
+import type { IsNeedless } from '../jobs/job-kinds.ts';
+import { Outages } from '../jobs/outages.ts';
 import { type Logger, silentLogger } from '../log/logger.ts';
 import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, watchClock } from '../model/time.ts';
@@ -14,6 +13,9 @@ import type { Configuration } from '../settings/configuration.ts';
 import { MONTH_MS } from '../state/audit-log.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
 import { readRedis } from '../state/redis-readings.ts';
+import { createNeedless } from '../tenant/needless-jobs.ts';
+import { wakeOther } from '../tenant/wake-others.ts';
+import { openWorkQueues, type WorkQueues } from '../tenant/work-queues.ts';
 import { type ActLines, openActServices } from './acts.ts';
 import { connectionStatuses } from './open-connection.ts';
 
@@ -66,7 +68,7 @@ export function compose(options: CompositionOptions): Composition {
     stores;
   const acts = openActServices(() => configuration, stores, clock, options.actLines ?? process.stderr);
   const isNeedless = openNeedless(redis, () => configuration);
-  const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
+  const queues = openWorkQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
   const outages = new Outages({
     store: createOutageStore(redis, settings.secrets.identityKey.reveal()),
     ...{ clock, log },

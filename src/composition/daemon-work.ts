@@ -5,15 +5,16 @@ import { resumeTargets } from '../control/resume.ts';
 import { does, type Role } from '../control/roles.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { clearTriggersIn } from '../features/triggers/store.ts';
-import type { WorkQueues } from '../jobs/queues.ts';
-import { beginWork, repeatWork } from '../jobs/queues.ts';
-import type { Releasing } from '../jobs/release.ts';
 import type { Turns } from '../jobs/turns.ts';
-import { sharesOf, startWorkers, type Workers } from '../jobs/workers.ts';
+import { startWorkers, type Workers } from '../jobs/workers.ts';
 import type { Logger, Spans } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
+import { JOBS } from '../tenant/job-catalogue.ts';
+import { sharesOf } from '../tenant/job-shares.ts';
+import type { Releasing } from '../tenant/release.ts';
+import { beginWork, repeatWork, type WorkQueues } from '../tenant/work-queues.ts';
 import type { Composition } from './compose.ts';
 import { jobHandlers } from './job-handlers.ts';
 import { type Reloading, startReloading } from './reload.ts';
@@ -155,6 +156,7 @@ function openWorkers(composition: Composition, turns: Turns, spans: Spans): Work
   const { settings } = composition.configuration;
   const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
   return startWorkers({
+    kinds: JOBS,
     redis: settings.redis.place.reveal(),
     handlers: jobHandlers(composition),
     inFlight,

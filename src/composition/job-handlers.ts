@@ -2,13 +2,14 @@ import { checkTarget } from '../engine/check-target.ts';
 import { pushTarget } from '../engine/push.ts';
 import { remind } from '../features/reminders/job.ts';
 import { runTriggers } from '../features/triggers/job.ts';
-import { areCrmsElsewhere, areStreamsDue, pullTenant, readStreamsInTurn } from '../jobs/pull.ts';
-import { refreshTokens } from '../jobs/refresh-tokens.ts';
-import { maintainSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
-import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS } from '../jobs/workers.ts';
+import { ForAnotherProcess, MOST_HAND_ONS } from '../jobs/workers.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { uncheckedError } from '../settings/configuration.ts';
+import type { JobHandlers } from '../tenant/job-catalogue.ts';
+import { areCrmsElsewhere, areStreamsDue, pullTenant, readStreamsInTurn } from '../tenant/pull.ts';
+import { refreshTokens } from '../tenant/refresh-tokens.ts';
+import { maintainSubscriptions } from '../tenant/subscriptions.ts';
 import type { Composition } from './compose.ts';
 
 /** Returns the handlers of all jobs. */

@@ -6,10 +6,10 @@ import { principalOf } from '../control/sign-in.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
 import type { OperatorServices } from '../http-server/operators.ts';
-import { withoutSubscriptions } from '../jobs/subscriptions.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { withoutSubscriptions } from '../tenant/subscriptions.ts';
 import { openBackups } from './backup.ts';
 import type { Composition } from './compose.ts';
 

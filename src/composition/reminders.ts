@@ -15,7 +15,6 @@ import { createReminderLedger } from '../features/reminders/store.ts';
 import { withViews } from '../features/reminders/views.ts';
 import type { HostObserver, HttpClient } from '../http/client.ts';
 import { ANSWERS_PATH, REMINDERS_PATH } from '../http-server/answers.ts';
-import type { WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
@@ -25,6 +24,7 @@ import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createProofSealer } from '../state/sealing.ts';
 import type { TenantStateCounter } from '../state/state-counter.ts';
+import type { WorkQueues } from '../tenant/work-queues.ts';
 
 /** Decides whether a channel requires the patient record: for recipient, consent or text. */
 export function needsPatient(

@@ -6,7 +6,6 @@ import { CHECK_END_MS } from '../features/alerts/digest.ts';
 import { alertChannels } from '../features/alerts/send.ts';
 import { reminderKeys } from '../features/reminders/keys.ts';
 import { createHttpClient } from '../http/client.ts';
-import { type ReleaseParts, type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { render } from '../messages/message.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -14,6 +13,7 @@ import { keys, QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
 import type { Durability } from '../state/redis.ts';
 import type { StateCounter } from '../state/state-counter.ts';
+import { type ReleaseParts, type Releasing, releaseRegularly } from '../tenant/release.ts';
 import type { Composition } from './compose.ts';
 import { lookAtCertificates } from './outlook.ts';
 

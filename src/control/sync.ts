@@ -1,10 +1,9 @@
 import type { RunReport } from '../domain/runs.ts';
 import { pushTarget, type StopSignals, type TargetWriter } from '../engine/push.ts';
-import type { RefusalOf } from '../jobs/pull.ts';
-import { pullAfresh } from '../jobs/pull.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { pullAfresh, type RefusalOf } from '../tenant/pull.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits, waitsForPerson } from './resume.ts';
 import { tenantStatus } from './status.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { FEEDS_PATH } from '../features/feeds/feeds.ts';
-import { NOTIFICATIONS_PATH } from '../jobs/subscriptions.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { NOTIFICATIONS_PATH } from '../tenant/subscriptions.ts';
 import { addAnswers, REMINDERS_PATH } from './answers.ts';
 import { type AppOptions, openApp } from './app.ts';
 import { addLogins } from './logins.ts';

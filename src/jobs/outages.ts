@@ -1,9 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { OUTAGE_CODES } from '../engine/lane.ts';
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { LedgerEntry } from '../model/reminders.ts';
-import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import {
   type HostOutage,
   type OtherWork,
@@ -11,7 +9,6 @@ import {
   PROBE_EVERY_MS,
   type WaitingWork,
 } from '../state/outages.ts';
-import type { ReminderAlarms } from './queues.ts';
 
 /** Error of work that waits for a host; the texts may be unknown. */
 type Failure = Pick<MirrorError, 'code'> & Partial<Pick<MirrorError, 'texts'>>;
@@ -65,7 +62,7 @@ export class Outages {
     if (state === 'failed') heard.failed = host;
   };
 
-  /** Runs work for one target or one clinic, and records which hosts answered. */
+  /** Runs work for one target or one source, and records which hosts answered. */
   watch<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#current.run({ failed: null, answered: new Set() }, work);
   }
@@ -190,7 +187,7 @@ export class Outages {
     return isNews;
   }
 
-  /** Schedules a retry of a cycle that failed because of its clinic's host, if the cycle tries the host for all work. */
+  /** Schedules a retry of a cycle that failed because of its source's host, if the cycle tries the host for all work. */
   async waitCycle(tenant: string, error: MirrorError): Promise<void> {
     const host = this.causeOf(error);
     if (host === null) return;
@@ -206,31 +203,4 @@ function isSame(work: WaitingWork, tenant: string, { kind, id }: OtherWork): boo
 
 function minutesOf(ms: number): number {
   return Math.round(ms / MINUTE_MS);
-}
-
-/** A tenant whose other work is restarted. */
-interface Woken {
-  clock: Clock;
-  reminders: {
-    alarms: Pick<ReminderAlarms, 'set'>;
-    ledger: { open(): Promise<readonly Pick<LedgerEntry, 'id' | 'channel' | 'lastCode'>[]> };
-  } | null;
-  triggers: {
-    store: { endRest(endpoint: string, now: Instant, codes: ReadonlySet<string>): Promise<boolean> };
-    wake(delayMs: number, options: { read: boolean }): Promise<void>;
-  } | null;
-}
-
-/** Restarts other work after an outage. Token refreshes are frequent enough and need no restart. */
-export async function wakeOther(
-  { clock, reminders, triggers }: Woken,
-  { kind, id }: OtherWork,
-  delayMs: number,
-): Promise<void> {
-  if (kind === 'endpoint' && (await triggers?.store.endRest(id, clock(), OUTAGE_CODES)))
-    await triggers?.wake(delayMs, { read: false });
-  if (kind !== 'channel' || reminders === null) return;
-  const open = await reminders.ledger.open();
-  const waiting = open.filter(({ channel, lastCode }) => channel === id && OUTAGE_CODES.has(lastCode ?? ''));
-  await reminders.alarms.set(waiting.map((entry) => ({ id: entry.id, wakeAt: clock() + delayMs })));
 }

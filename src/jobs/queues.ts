@@ -1,65 +1,49 @@
 import type { Job, JobsOptions, Queue } from 'bullmq';
-import { type Logger, noSpans, type Spans } from '../log/logger.ts';
+import type { Spans } from '../log/logger.ts';
 import { slices } from '../model/pieces.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { TenantOutline } from '../settings/configuration.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
-import type { Settings } from '../settings/settings-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectRedis } from '../state/redis.ts';
-import { type IsNeedless, JOBS, type JobName } from './job-catalogue.ts';
+import type { IsNeedless, Schedules } from './job-kinds.ts';
 import { openRepetitions, type QueueOf, type Repetitions } from './repetitions.ts';
 
-/** Time at which a reminder is due for a decision. */
+/** When a requested job runs. */
+export interface JobRequest {
+  /** A repeated request with the same name has no effect while one waits; a running job is followed by another. */
+  once: string;
+  delayMs?: number;
+  /** The last request determines the time. Also corrects a job that was delayed by a clock that ran ahead. */
+  reschedule?: boolean;
+}
+
+/** Time at which one object of a tenant is due for a job. */
 export interface Wake {
   id: string;
   wakeAt: Instant;
 }
 
-/** The delayed jobs of a tenant's reminders. Repeated requests are idempotent. */
-export interface ReminderAlarms {
+/** Delayed jobs of a tenant's objects, one for each object and time. Repeated requests are idempotent. */
+export interface Alarms {
   set(wakes: readonly Wake[]): Promise<void>;
   cancel(wakes: readonly Wake[]): Promise<void>;
 }
 
-/** Schedules work for the workers of all replicas. */
-export interface WorkQueues {
+/** Schedules jobs for the workers of all replicas. */
+export interface JobQueues {
   /**
-   * Repeats `name` for those of these tenants with work to do, at their interval and at a fixed offset per tenant. While the queues are
-   * open, a check every minute adds tenants with new work, schedules that Redis lost, and schedules delayed by a clock that ran ahead.
+   * Repeats the jobs of a schedule for those of these tenants with work to do, at their interval and at a fixed offset per tenant. While the
+   * queues are open, a check every minute adds tenants with new work, schedules that Redis lost, and schedules delayed by a clock that ran
+   * ahead.
    */
   repeat: Repetitions['repeat'];
-  /** Requests a pull of a tenant, unless a request waits. A running pull is followed by another. */
-  pullNow(tenant: string, delayMs?: number): Promise<void>;
-  /** Requests a read of the due additional streams of a tenant's CRMs. */
-  readStreams(tenant: string): Promise<void>;
-  /** Runs a target's lane after the delay. The last request determines the time; a running lane job is followed by another. */
-  wake(tenant: string, target: string, delayMs: number): Promise<void>;
+  add(job: string, data: { tenant: string } & Readonly<Record<string, unknown>>, request: JobRequest): Promise<void>;
   /**
-   * Audits a target after the delay. A repeated request has no effect while one waits; a running audit is followed by another.
-   * @param options.once no change is known: if the audit cannot run now, no repetition is needed
-   * @param options.changesOnly asks only the change feed
-   */
-  checkTarget(
-    tenant: string,
-    target: string,
-    options: { delayMs: number; whole?: boolean; once?: boolean; changesOnly?: boolean },
-  ): Promise<void>;
-  /**
-   * Maintains a tenant's notification subscriptions.
-   * @param options.hurry includes subscriptions paused after a failure
-   */
-  renewSubscriptions(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
-  /**
-   * Runs a tenant's triggers after the delay. The last request determines the time.
-   * @param options.read also reads the clinic's lists, not only waiting events
-   */
-  wakeTriggers(tenant: string, delayMs: number, options: { read: boolean }): Promise<void>;
-  /**
-   * Returns the alarms of a tenant's reminders.
+   * Returns a tenant's alarms.
+   * @param jobs kind of the alarms' jobs, with the field of their data that receives the object's id
    * @param clock clock for the alarms' times
    */
-  reminderAlarms(tenant: string, clock: Clock): ReminderAlarms;
+  alarms(jobs: { job: string; field: string }, tenant: string, clock: Clock): Alarms;
   /** Returns waiting, running and failed jobs of every queue, with up to `jobs` of each state listed. */
   show(jobs: number): Promise<ShownQueue[]>;
   close(): Promise<void>;
@@ -77,76 +61,48 @@ const REPETITION_CHECK_MS = MINUTE_MS;
 /** Share of the interval over which a check of all tenants is spread. */
 const LOOK_SHARE = 0.5;
 
-/**
- * Opens the queues to add work; this process runs no jobs.
- * @param spans immediate jobs belong to the requesting trace; delayed jobs begin a new trace
- */
-export function openQueues(
-  redis: RedisLocation,
-  isNeedless: IsNeedless,
-  checkEveryMs = REPETITION_CHECK_MS,
-  spans: Spans = noSpans,
-): WorkQueues {
+/** Dependencies of the queues. */
+export interface QueuesOptions {
+  redis: RedisLocation;
+  /** Names of the kinds of jobs. */
+  names: readonly string[];
+  schedules: Schedules;
+  isNeedless: IsNeedless;
+  /** Interval of checks of repeated jobs; a minute if absent. */
+  checkEveryMs?: number;
+  /** Immediate jobs belong to the requesting trace; delayed jobs begin a new trace. */
+  spans: Spans;
+}
+
+/** Opens the queues to add work; this process runs no jobs. */
+export function openQueues({ redis, names, schedules, isNeedless, checkEveryMs, spans }: QueuesOptions): JobQueues {
   let opened: ReturnType<typeof openAll> | null = null;
   const all = () => {
-    opened ??= openAll(redis);
+    opened ??= openAll(redis, names);
     return opened;
   };
   const queueOf: QueueOf = async (name) => (await all()).queues.get(name) as Queue;
-  const repetitions = openRepetitions(queueOf, async () => (await all()).connection, isNeedless, JOB_OPTIONS);
-  const jobOptions = (options: JobsOptions): JobsOptions => {
-    const traceparent = (options.delay ?? 0) > 0 ? null : spans.traceparent();
-    // BullMQ's own telemetry uses the same field.
-    return { ...JOB_OPTIONS, ...options, ...(traceparent === null ? {} : { telemetry: { metadata: traceparent } }) };
-  };
-  const looking = lookRegularly(repetitions, checkEveryMs);
+  const connection = async () => (await all()).connection;
+  const repetitions = openRepetitions({ schedules, queueOf, connection, isNeedless, options: JOB_OPTIONS });
+  const looking = lookRegularly(repetitions, checkEveryMs ?? REPETITION_CHECK_MS);
   return {
     repeat: (name, everyMs) => repetitions.repeat(name, everyMs),
-    async pullNow(tenant, delayMs = 0) {
-      // `reschedule` also corrects a job delayed by a clock that ran ahead.
-      const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
-      const options = jobOptions({ delay: delayMs, deduplication });
-      await (await queueOf('pull')).add('pull', { tenant, asked: true }, options);
+    async add(job, data, { once, delayMs = 0, reschedule = false }) {
+      const traceparent = delayMs > 0 ? null : spans.traceparent();
+      const deduplication = { id: once, keepLastIfActive: true, ...(reschedule && { reschedule }) };
+      const options: JobsOptions = { ...JOB_OPTIONS, delay: delayMs, deduplication };
+      // BullMQ's own telemetry uses the same field.
+      if (traceparent !== null) options.telemetry = { metadata: traceparent };
+      await (await queueOf(job)).add(job, data, options);
     },
-    async readStreams(tenant) {
-      const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
-      await (await queueOf('read-streams')).add('read-streams', { tenant }, jobOptions({ deduplication }));
-    },
-    async wake(tenant, target, delayMs) {
-      const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
-      await (await queueOf('push')).add('push', { tenant, target }, jobOptions({ delay: delayMs, deduplication }));
-    },
-    async checkTarget(tenant, target, { delayMs, whole = false, once = false, changesOnly = false }) {
-      const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}${changesOnly ? '/changes' : ''}`;
-      const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
-      await (await queueOf('check-target')).add(
-        'check-target',
-        { tenant, target, whole, once, ...(changesOnly && { changesOnly }) },
-        options,
-      );
-    },
-    async renewSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
-      const id = `${tenant}${hurry ? '/hurry' : ''}`;
-      const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
-      await (await queueOf('subscriptions')).add('subscriptions', { tenant, hurry }, options);
-    },
-    async wakeTriggers(tenant, delayMs, { read }) {
-      const id = `${tenant}${read ? '/read' : ''}`;
-      const deduplication = { id, keepLastIfActive: true, reschedule: true };
-      await (await queueOf('triggers')).add(
-        'triggers',
-        { tenant, retry: !read },
-        jobOptions({ delay: delayMs, deduplication }),
-      );
-    },
-    reminderAlarms: (tenant, clock) => openAlarms(queueOf, tenant, clock),
+    alarms: (jobs, tenant, clock) => openAlarms(() => queueOf(jobs.job), jobs, { tenant, clock }),
     show: async (jobs) => showQueues([...(await all()).queues.values()], jobs),
     async close() {
       await looking.end();
       if (opened === null) return;
-      const { connection, queues } = await opened;
+      const { connection: client, queues } = await opened;
       await Promise.all([...queues.values()].map((queue) => queue.close()));
-      connection.disconnect();
+      client.disconnect();
     },
   };
 }
@@ -173,10 +129,9 @@ function lookRegularly(repetitions: Repetitions, everyMs: number): { end(): Prom
 }
 
 /** Loads BullMQ with the first job, because most commands add none. */
-async function openAll(redis: RedisLocation) {
+async function openAll(redis: RedisLocation, names: readonly string[]) {
   const { Queue } = await import('bullmq');
   const connection = connectRedis(redis);
-  const names = Object.keys(JOBS) as JobName[];
   const queues = new Map(names.map((name) => [name, new Queue(name, { connection, prefix: QUEUE_PREFIX })]));
   for (const queue of queues.values()) queue.on('error', () => {});
   return { connection, queues };
@@ -187,19 +142,23 @@ const ALARM_OPTIONS: JobsOptions = { ...JOB_OPTIONS, removeOnComplete: true, rem
 /** Alarms set in one batch. */
 const ALARM_BATCH = 500;
 
-function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAlarms {
+function openAlarms(
+  queueOf: () => Promise<Queue>,
+  { job, field }: { job: string; field: string },
+  { tenant, clock }: { tenant: string; clock: Clock },
+): Alarms {
   // Neither part can contain a colon, which BullMQ forbids. An alarm at another time is another job.
   const jobId = ({ id, wakeAt }: Wake) => `${tenant}-${id}-${wakeAt}`;
   return {
     async set(wakes) {
       if (wakes.length === 0) return;
-      const queue = await queueOf('remind');
-      for (let at = 0; at < wakes.length; at += ALARM_BATCH) {
-        const jobs = wakes.slice(at, at + ALARM_BATCH).map((wake) => {
+      const queue = await queueOf();
+      for (const some of slices(wakes, ALARM_BATCH)) {
+        const jobs = some.map((wake) => {
           const delay = Math.max(0, wake.wakeAt - clock());
           return {
-            name: 'remind',
-            data: { tenant, reminder: wake.id },
+            name: job,
+            data: { tenant, [field]: wake.id },
             opts: { ...ALARM_OPTIONS, jobId: jobId(wake), delay },
           };
         });
@@ -208,7 +167,7 @@ function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAla
     },
     async cancel(wakes) {
       if (wakes.length === 0) return;
-      const queue = await queueOf('remind');
+      const queue = await queueOf();
       for (const wake of wakes) await queue.remove(jobId(wake));
     },
   };
@@ -276,72 +235,4 @@ function shownJob({ id, data, timestamp, delay, finishedOn, attemptsMade }: Job)
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
-}
-
-/** Dependencies of scheduling the tenants' work. */
-interface WorkParts {
-  tenants: readonly TenantOutline[];
-  queues: WorkQueues;
-  /** Deletes stored trigger data of a tenant without triggers. */
-  clearTriggers(tenant: string): Promise<unknown>;
-  isNeedless: IsNeedless;
-  log: Logger;
-}
-
-/** Tenants started in one batch. */
-const TENANTS_AT_ONCE = 100;
-
-/** Repeats the work on every tenant, and ends the work of removed tenants. */
-export async function repeatWork(
-  { tenants, queues }: Pick<WorkParts, 'tenants' | 'queues'>,
-  { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, subscriptionCheckEverySeconds }: Settings['schedule'],
-): Promise<void> {
-  const running = tenants.filter(({ paused }) => !paused);
-  const every = (some: readonly TenantOutline[], seconds: number) =>
-    new Map(some.map(({ id }) => [id, seconds * SECOND_MS]));
-  const triggers = running.flatMap(({ id, triggersEveryMinutes: minutes }): [string, number][] =>
-    minutes === null ? [] : [[id, minutes * MINUTE_MS]],
-  );
-  const changes = running.flatMap(({ id, changesEverySeconds: seconds }): [string, number][] =>
-    seconds === null ? [] : [[id, seconds * SECOND_MS]],
-  );
-  // In parallel, so that one lookup per tenant serves all jobs.
-  await Promise.all([
-    queues.repeat('pull', every(running, pullEverySeconds)),
-    queues.repeat('audit', every(running, auditEverySeconds)),
-    queues.repeat('changes', new Map(changes)),
-    queues.repeat('triggers', new Map(triggers)),
-    queues.repeat('refresh-tokens', every(tenants, tokenCheckEverySeconds)),
-    queues.repeat('subscriptions', every(tenants, subscriptionCheckEverySeconds)),
-  ]);
-}
-
-/**
- * Requests a pull of these tenants, and other work that the last start may have left incomplete. The daemon runs meanwhile, and failed
- * requests are repeated at their regular time.
- * @param signal ends the requests
- */
-export async function beginWork(
-  { tenants, queues, clearTriggers, isNeedless, log }: WorkParts,
-  signal: AbortSignal,
-): Promise<void> {
-  async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
-    if (triggersEveryMinutes === null) await clearTriggers(id);
-    const [hasNoSubscriptions, pullsNothing] = await Promise.all([
-      isNeedless('subscriptions', id),
-      isNeedless('pull', id),
-    ]);
-    if (!hasNoSubscriptions) await queues.renewSubscriptions(id);
-    if (paused) return;
-    if (!pullsNothing) await queues.pullNow(id);
-    if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });
-  }
-  try {
-    for (const some of slices(tenants, TENANTS_AT_ONCE)) {
-      if (signal.aborted) return;
-      await Promise.all(some.map(begin));
-    }
-  } catch (error) {
-    log.warn({ error }, 'start could not be requested for every tenant');
-  }
 }

@@ -5,25 +5,17 @@ import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { pauseFor } from '../state/redis.ts';
 import { redisScript } from '../state/script.ts';
-import type { IsNeedless, JobName } from './job-catalogue.ts';
+import type { IsNeedless, ScheduledJob, Schedules } from './job-kinds.ts';
 
 const schedules = redisScript<string[]>(import.meta.url, 'schedules');
-
-/** Jobs that repeat per tenant. */
-export type RepeatedJob = 'pull' | 'audit' | 'changes' | 'subscriptions' | 'triggers' | 'refresh-tokens';
-
-/** Job of a schedule: audits of only the changes share the queue of audits, since each queue costs every process a connection. */
-function jobOf(name: RepeatedJob): JobName {
-  return name === 'changes' ? 'audit' : name;
-}
 
 /** Schedules of repeated jobs. */
 export interface Repetitions {
   /**
-   * Repeats `name` for those of these tenants with work to do, each at its interval. Correct schedules are unchanged; later calls only
+   * Repeats the jobs of a schedule for those of these tenants with work to do, each at its interval. Correct schedules are unchanged; later calls only
    * write the differences from the previous call.
    */
-  repeat(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void>;
+  repeat(name: string, everyMs: ReadonlyMap<string, number>): Promise<void>;
   /**
    * Restores schedules that are lost or were delayed by a clock that ran ahead. Adds tenants that now have work, and removes tenants
    * without work.
@@ -41,7 +33,7 @@ interface Schedule {
 
 /** A check of repeated jobs. */
 interface Look {
-  name: RepeatedJob;
+  name: string;
   everyMs: ReadonlyMap<string, number>;
   /** Schedules at the start of the check. */
   there: ReadonlyMap<string, Schedule>;
@@ -55,35 +47,34 @@ interface Look {
 const AT_ONCE = 100;
 
 /** Returns the queue of a job. */
-export type QueueOf = (name: JobName) => Promise<Queue>;
+export type QueueOf = (name: string) => Promise<Queue>;
+
+/** Dependencies of the schedules. */
+export interface RepetitionParts {
+  schedules: Schedules;
+  queueOf: QueueOf;
+  connection(): Promise<RedisClient>;
+  isNeedless: IsNeedless;
+  /** Options of the jobs. */
+  options: JobsOptions;
+}
 
 /** Opens the schedules of the queues. */
-export function openRepetitions(
-  queueOf: QueueOf,
-  connection: () => Promise<RedisClient>,
-  isNeedless: IsNeedless,
-  options: JobsOptions,
-): Repetitions {
-  return new QueuedRepetitions(queueOf, connection, isNeedless, options);
+export function openRepetitions(parts: RepetitionParts): Repetitions {
+  return new QueuedRepetitions(parts);
 }
 
 class QueuedRepetitions implements Repetitions {
-  readonly #queueOf: QueueOf;
-  readonly #connection: () => Promise<RedisClient>;
-  readonly #isNeedless: IsNeedless;
-  readonly #options: JobsOptions;
-  readonly #wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
+  readonly #parts: RepetitionParts;
+  readonly #wanted = new Map<string, ReadonlyMap<string, number>>();
   /** Last schedules written completely. */
-  readonly #done = new Map<RepeatedJob, ReadonlyMap<string, number>>();
+  readonly #done = new Map<string, ReadonlyMap<string, number>>();
 
-  constructor(queueOf: QueueOf, connection: () => Promise<RedisClient>, isNeedless: IsNeedless, options: JobsOptions) {
-    this.#queueOf = queueOf;
-    this.#connection = connection;
-    this.#isNeedless = isNeedless;
-    this.#options = options;
+  constructor(parts: RepetitionParts) {
+    this.#parts = parts;
   }
 
-  async repeat(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void> {
+  async repeat(name: string, everyMs: ReadonlyMap<string, number>): Promise<void> {
     this.#wanted.set(name, everyMs);
     const needed = await this.#needing(name, everyMs);
     const before = this.#done.get(name);
@@ -110,7 +101,7 @@ class QueuedRepetitions implements Repetitions {
   }
 
   /** In the first call, Redis may contain schedules of an earlier start. */
-  async #putAll(name: RepeatedJob, needed: ReadonlyMap<string, number>): Promise<void> {
+  async #putAll(name: string, needed: ReadonlyMap<string, number>): Promise<void> {
     const there = await this.#schedulesOf(name);
     const ids = new Set([...needed.keys()].map((tenant) => schedulerId(name, tenant)));
     await this.#end(
@@ -124,7 +115,7 @@ class QueuedRepetitions implements Repetitions {
   }
 
   async #putDifference(
-    name: RepeatedJob,
+    name: string,
     before: ReadonlyMap<string, number>,
     needed: ReadonlyMap<string, number>,
   ): Promise<void> {
@@ -157,9 +148,9 @@ class QueuedRepetitions implements Repetitions {
     }
   }
 
-  async #schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
-    const queue = await this.#queueOf(jobOf(name));
-    const stored = await schedules(await this.#connection(), [queue.toKey('repeat')]);
+  async #schedulesOf(name: string): Promise<Map<string, Schedule>> {
+    const queue = await this.#parts.queueOf(this.#jobsOf(name).job);
+    const stored = await schedules(await this.#parts.connection(), [queue.toKey('repeat')]);
     const ours = slices(stored, 3).filter(([id]) => id?.startsWith(schedulerId(name, '')));
     return new Map(
       ours.map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
@@ -167,23 +158,25 @@ class QueuedRepetitions implements Repetitions {
   }
 
   /** Returns the tenants for which the job has work. */
-  async #needing(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  async #needing(name: string, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const found: (readonly [string, number])[] = [];
     for (const some of slices([...everyMs], AT_ONCE)) {
-      const needless = await Promise.all(some.map(([tenant]) => this.#isNeedless(jobOf(name), tenant)));
+      const needless = await Promise.all(
+        some.map(([tenant]) => this.#parts.isNeedless(this.#jobsOf(name).job, tenant)),
+      );
       found.push(...some.filter((_, index) => !needless[index]));
     }
     return new Map(found);
   }
 
   async #putMissing(
-    name: RepeatedJob,
+    name: string,
     tenants: Iterable<readonly [tenant: string, everyMs: number]>,
     there: ReadonlyMap<string, Schedule>,
     isStale: (schedule: Schedule, everyMs: number) => boolean,
   ): Promise<void> {
-    const queue = await this.#queueOf(jobOf(name));
-    const data = name === 'changes' ? { changesOnly: true } : {};
+    const { job, data } = this.#jobsOf(name);
+    const queue = await this.#parts.queueOf(job);
     const put = async (tenant: string, everyMs: number): Promise<void> => {
       const id = schedulerId(name, tenant);
       const schedule = there.get(id);
@@ -192,15 +185,21 @@ class QueuedRepetitions implements Repetitions {
       if (schedule !== undefined && !isPutOff && !isStale(schedule, everyMs)) return;
       if (isPutOff) await queue.removeJobScheduler(id);
       const every = { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) };
-      await queue.upsertJobScheduler(id, every, { name: jobOf(name), data: { tenant, ...data }, opts: this.#options });
+      await queue.upsertJobScheduler(id, every, { name: job, data: { tenant, ...data }, opts: this.#parts.options });
     };
     for (const some of slices([...tenants], AT_ONCE)) {
       await Promise.all(some.map(([tenant, everyMs]) => put(tenant, everyMs)));
     }
   }
 
-  async #end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
-    const queue = await this.#queueOf(jobOf(name));
+  #jobsOf(name: string): ScheduledJob {
+    const jobs = this.#parts.schedules[name];
+    if (jobs === undefined) throw new Error(`there is no schedule "${name}"`);
+    return jobs;
+  }
+
+  async #end(name: string, ids: readonly string[]): Promise<void> {
+    const queue = await this.#parts.queueOf(this.#jobsOf(name).job);
     for (const some of slices(ids, AT_ONCE)) {
       await Promise.all(some.map((id) => queue.removeJobScheduler(id)));
     }
@@ -213,7 +212,7 @@ function pairOf(everyMs: ReadonlyMap<string, number>, tenant: string): [string, 
 }
 
 /** Must remain constant: a schedule with another id would run in addition to the old one. Neither part can contain a colon. */
-function schedulerId(name: RepeatedJob, tenant: string): string {
+function schedulerId(name: string, tenant: string): string {
   return `${name}-${tenant}`;
 }
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { SECOND_MS } from '../model/time.ts';
 
-/** A resource that several jobs share, such as a clinic client, a vendor or a gateway, with its limit. */
+/** A resource that several jobs share, such as a client's request budget, a vendor or a gateway, with its limit. */
 export interface Share {
   name: string;
   /** Maximum running jobs. */

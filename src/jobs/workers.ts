@@ -10,8 +10,7 @@ import { QUEUE_PREFIX } from '../state/keys.ts';
 import type { Processes } from '../state/processes.ts';
 import { connectForWorkers, pauseFor, type RedisClient } from '../state/redis.ts';
 import { redisScript } from '../state/script.ts';
-import { type IsNeedless, JOBS, type JobData, type JobName } from './job-catalogue.ts';
-import type { OpenTenant } from './tenant.ts';
+import type { DataOf, IsNeedless, JobKind, JobKinds, NameOf } from './job-kinds.ts';
 import type { Share, Turns } from './turns.ts';
 
 const freeJobs = redisScript<number>(import.meta.url, 'free-jobs');
@@ -27,8 +26,8 @@ interface JobSignals {
 }
 
 /** Handler of each job. */
-export type JobHandlers = {
-  [Name in JobName]: (data: JobData<Name>, signals: JobSignals) => Promise<void>;
+export type JobHandlers<Kinds extends JobKinds> = {
+  [Name in NameOf<Kinds>]: (data: DataOf<Kinds, Name>, signals: JobSignals) => Promise<void>;
 };
 
 /**
@@ -41,12 +40,13 @@ export const MOST_HAND_ONS = 20;
 const HAND_ON_MS = 100;
 
 /** Options of the workers. */
-export interface WorkersOptions {
+export interface WorkersOptions<Kinds extends JobKinds = JobKinds> {
   redis: RedisLocation;
-  handlers: JobHandlers;
+  kinds: Kinds;
+  handlers: JobHandlers<Kinds>;
   /** Maximum running jobs of each kind in this process; most of them wait for answers. */
-  inFlight: Record<JobName, number>;
-  sharesOf: SharesOf;
+  inFlight: Record<NameOf<Kinds>, number>;
+  sharesOf: SharesOf<Kinds>;
   isNeedless: IsNeedless;
   turns: Turns;
   /** A job whose worker died restarts after one to two of these periods; leases decide when its work may continue. */
@@ -63,7 +63,6 @@ export interface Workers {
   close(graceMs: number): Promise<void>;
 }
 
-const NAMES = Object.keys(JOBS) as JobName[];
 /** Delay of a job that this process must not run, so that another process can take it. */
 const HANDOFF_DELAY_MS = 2 * SECOND_MS;
 /** Delay after which a waiting job returns without a call, because this process may have died. More jobs ahead increase the delay. */
@@ -71,12 +70,13 @@ const PARKED_MS = 30 * SECOND_MS;
 const PARKED_EACH_MS = 10;
 
 /** Starts a worker for each queue. */
-export function startWorkers(options: WorkersOptions): Workers {
+export function startWorkers<Kinds extends JobKinds>(options: WorkersOptions<Kinds>): Workers {
   const stop = new AbortController();
   const abort = new AbortController();
   const signals = { stop: stop.signal, abort: abort.signal };
   const connection = connectForWorkers(options.redis);
-  const workers = NAMES.map((name) => startWorker(name, options, connection, signals));
+  const names = Object.keys(options.kinds) as NameOf<Kinds>[];
+  const workers = names.map((name) => startWorker(name, options, connection, signals));
   if (options.processes !== undefined) followDeaths(workers, connection, options.processes, options.log);
   return {
     async close(graceMs) {
@@ -119,7 +119,7 @@ async function takeUp(worker: Worker, connection: RedisClient, dead: readonly st
 const REFUSED = { firstMs: SECOND_MS, longestMs: 15 * SECOND_MS };
 
 /** BullMQ's worker asks a Redis that refuses a fetch again at once, thousands of times a second. This worker waits. */
-class PatientWorker extends Worker {
+class UnhurriedWorker extends Worker {
   #refusals = 0;
   readonly #closed = new AbortController();
 
@@ -143,13 +143,13 @@ class PatientWorker extends Worker {
   }
 }
 
-function startWorker(
-  name: JobName,
-  options: WorkersOptions,
+function startWorker<Kinds extends JobKinds>(
+  name: NameOf<Kinds>,
+  options: WorkersOptions<Kinds>,
   connection: RedisClient,
   signals: Omit<JobSignals, 'taken'>,
 ): Worker {
-  const worker = new PatientWorker(name, (job, token) => handle(name, { job, token }, options, signals), {
+  const worker = new UnhurriedWorker(name, (job, token) => handle(name, { job, token }, options, signals), {
     connection,
     // A worker takes no job before other processes can detect its death.
     autorun: options.processes === undefined,
@@ -172,13 +172,13 @@ function startWorker(
 }
 
 /** A failed job is retried and never stops the worker. */
-async function handle(
-  name: JobName,
+async function handle<Kinds extends JobKinds>(
+  name: NameOf<Kinds>,
   { job, token }: { job: Job; token: string | undefined },
-  options: WorkersOptions,
+  options: WorkersOptions<Kinds>,
   signals: Omit<JobSignals, 'taken'>,
 ): Promise<void> {
-  const parsed = JOBS[name].data.safeParse(job.data);
+  const parsed = (options.kinds[name] as JobKind).data.safeParse(job.data);
   if (!parsed.success) {
     options.log.error({ job: name, id: job.id }, 'job without usable data was dropped');
     return;
@@ -188,7 +188,9 @@ async function handle(
     if (await options.isNeedless(name, parsed.data.tenant)) return;
     const run = options.handlers[name] as (data: unknown, input: JobSignals) => Promise<void>;
     const input = { ...signals, taken: job.attemptsStarted };
-    await inTurn(name, job, { data: parsed.data, token, ...options }, () =>
+    const sharesOf = options.sharesOf[name] as (data: unknown) => ReturnType<SharesOf<Kinds>[NameOf<Kinds>]>;
+    const shares = await sharesOf(parsed.data);
+    await inTurn(name, job, { data: parsed.data, token, shares, turns: options.turns }, () =>
       traced(name, job, options.spans, () => run(parsed.data, input)),
     );
   } catch (error) {
@@ -213,7 +215,7 @@ async function handle(
 }
 
 /** A job is a span from its admission. A job of another process is no failure. */
-async function traced(name: JobName, job: Job, spans: Spans, work: () => Promise<void>): Promise<void> {
+async function traced(name: string, job: Job, spans: Spans, work: () => Promise<void>): Promise<void> {
   const { tenant, target }: { tenant: string; target?: string } = job.data;
   const parent = job.opts.telemetry?.metadata ?? null;
   const facts = {
@@ -236,17 +238,11 @@ async function traced(name: JobName, job: Job, spans: Spans, work: () => Promise
 
 /** Runs the job if capacity is available. Otherwise the job returns to the queue, keeps its position, and uses no capacity. */
 async function inTurn(
-  name: JobName,
+  name: string,
   job: Job,
-  {
-    data,
-    token,
-    sharesOf,
-    turns,
-  }: Pick<WorkersOptions, 'sharesOf' | 'turns'> & { data: unknown; token?: string | undefined },
+  { data, token, shares, turns }: { data: unknown; token: string | undefined; shares: readonly Share[]; turns: Turns },
   work: () => Promise<void>,
 ): Promise<void> {
-  const shares = await (sharesOf[name] as (input: unknown) => ReturnType<SharesOf[JobName]>)(data);
   let parked = Promise.resolve();
   const call = async () => {
     await parked;
@@ -267,108 +263,6 @@ async function leaveToNext(job: Job, token: string | undefined, delayMs: number)
 }
 
 /** Resources of a job, the most specific first. */
-export type SharesOf = { [Name in JobName]: (data: JobData<Name>) => readonly Share[] | Promise<readonly Share[]> };
-
-/** One client, vendor or kind of gateway uses at most half of the jobs of a kind, so that the others have the rest. */
-const HALF = 2;
-/** Tenants of one client that queue for its budget: more would only keep their data in memory longer. */
-const IN_LINE_PER_CLIENT = 4;
-/** Targets of one connection written or audited simultaneously. */
-const PER_CONNECTION = 4;
-/** Reminders of one channel of a tenant delivered simultaneously. */
-const PER_CHANNEL = 8;
-/** Full reads are held in memory: maximum simultaneous reads known to be larger than this size. */
-const LARGE = 20_000;
-const LARGE_AT_ONCE = 4;
-/** Number of cycles searched for a tenant's size; failed cycles have none. */
-const RUNS_LOOKED_AT = 5;
-
-/**
- * One tenant uses at most a quarter of all jobs of a kind and of each resource that tenants share: its servers may never answer, and a job
- * in progress cannot be taken back for another tenant.
- */
-const QUARTER = 4;
-
-/** The tenants of an installation, with the properties that determine the resources of a job. */
-interface SharingTenants {
-  size: number;
-  get(id: string): Pick<OpenTenant, 'configuration' | 'id' | 'links' | 'reminders' | 'runs' | 'targets'> | undefined;
-}
-
-/** Returns resources that prevent one tenant, clinic client, vendor or gateway from using all capacity. */
-export function sharesOf(tenants: SharingTenants, inFlight: Record<JobName, number>): SharesOf {
-  const ofTenant = (tenant: string, { name, most, mostInLine }: Share): Share => ({
-    ...{ name: `${name} of ${tenant}`, most: Math.ceil(most / QUARTER), isOwn: true },
-    ...(mostInLine !== undefined && { mostInLine: Math.ceil(mostInLine / QUARTER) }),
-  });
-  const fairly = async <Name extends JobName>(kind: Name, find: SharesOf[Name], data: JobData<Name>) => {
-    const shares = await find(data);
-    // No other tenant waits.
-    if (tenants.size <= 1) return shares;
-    const common = shares.filter(({ isOwn }) => !isOwn);
-    const parts = [{ name: kind, most: inFlight[kind] }, ...common].map((share) => ofTenant(data.tenant, share));
-    return [...shares.filter(({ isOwn }) => isOwn), ...parts, ...common];
-  };
-  const all = resourcesOf(tenants, inFlight);
-  const entries = (Object.keys(all) as JobName[]).map((kind) => [
-    kind,
-    (data: JobData<typeof kind>) => fairly(kind, all[kind] as SharesOf[typeof kind], data),
-  ]);
-  return Object.fromEntries(entries);
-}
-
-/** Returns the resources of each kind of job, those of one tenant first. */
-function resourcesOf(tenants: SharingTenants, inFlight: Record<JobName, number>): SharesOf {
-  const half = (kind: JobName, name: string): Share => ({ name: `${kind} ${name}`, most: inFlight[kind] / HALF });
-  const ofClient = (kind: JobName, tenant: Pick<OpenTenant, 'configuration'>) =>
-    half(kind, `client ${tenant.configuration.clinic.client}`);
-  const ofTarget = (kind: 'push' | 'check-target', tenant: Pick<OpenTenant, 'id' | 'targets'>, id: string): Share[] => {
-    const target = tenant.targets.get(id)?.configuration;
-    if (target === undefined) return [];
-    const login = { name: `${kind} connection ${tenant.id}/${target.connection}`, most: PER_CONNECTION, isOwn: true };
-    return [login, half(kind, `vendor ${target.connector}`)];
-  };
-  const ofReading = async (kind: 'pull' | 'read-streams', id: string): Promise<Share[]> => {
-    const tenant = tenants.get(id);
-    if (tenant === undefined) return [];
-    const read = (await lastRead(tenant, 1)) ?? (await lastRead(tenant, RUNS_LOOKED_AT));
-    return [...large(kind, read?.records ?? 0), { ...ofClient(kind, tenant), mostInLine: IN_LINE_PER_CLIENT }];
-  };
-  return {
-    pull: ({ tenant }) => ofReading('pull', tenant),
-    'read-streams': ({ tenant }) => ofReading('read-streams', tenant),
-    push({ tenant: id, target }) {
-      const tenant = tenants.get(id);
-      return tenant === undefined ? [] : ofTarget('push', tenant, target);
-    },
-    async 'check-target'({ tenant: id, target }) {
-      const tenant = tenants.get(id);
-      if (tenant === undefined) return [];
-      return [...large('check-target', await tenant.links.count(target)), ...ofTarget('check-target', tenant, target)];
-    },
-    async remind({ tenant: id, reminder }) {
-      const tenant = tenants.get(id);
-      const channel = (await tenant?.reminders?.ledger.read(reminder))?.channel;
-      if (tenant === undefined || channel === undefined) return [];
-      const kind = tenant.configuration.reminders?.channels.get(channel)?.kind ?? 'gone';
-      const own = { name: `remind channel ${id}/${channel}`, most: PER_CHANNEL, isOwn: true };
-      return [own, ofClient('remind', tenant), half('remind', `gateway ${kind}`)];
-    },
-    triggers({ tenant: id }) {
-      const tenant = tenants.get(id);
-      return tenant === undefined ? [] : [ofClient('triggers', tenant)];
-    },
-    // These jobs process one tenant at a time.
-    audit: () => [],
-    subscriptions: () => [],
-    'refresh-tokens': () => [],
-  };
-}
-
-async function lastRead({ runs }: Pick<OpenTenant, 'runs'>, limit: number) {
-  return (await runs.list(limit)).find(({ snapshot }) => snapshot !== null)?.snapshot ?? null;
-}
-
-function large(kind: JobName, records: number): Share[] {
-  return records > LARGE ? [{ name: `${kind} large`, most: LARGE_AT_ONCE }] : [];
-}
+export type SharesOf<Kinds extends JobKinds> = {
+  [Name in NameOf<Kinds>]: (data: DataOf<Kinds, Name>) => readonly Share[] | Promise<readonly Share[]>;
+};

@@ -82,7 +82,7 @@
  * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host or of a feed's
  * token. No value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
  * "connection's" or "tenant's" exist until their owner was removed from the configuration and `removed.keepDays` have passed
- * (`jobs/release.ts`). Permanent keys are released in this way too, except for keys with the owner `none`.
+ * (`tenant/release.ts`). Permanent keys are released in this way too, except for keys with the owner `none`.
  */
 function tenantKey(tenant: string, ...parts: readonly Part[]): string {
   return ['cm', `{${tenant}}`, ...parts].join(':');

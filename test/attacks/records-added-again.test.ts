@@ -15,7 +15,7 @@ import { openActing, person } from '../control/acting.ts';
 import { openConfigurations } from '../control/open-configurations.ts';
 import { openBooked, openInstallation } from '../control/open-installation.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { cycle } from '../jobs/cycle.ts';
+import { cycle } from '../tenant/cycle.ts';
 import { NEVER, openWorker } from '../oauth/connection.ts';
 import { startTokenServer } from '../oauth/token-server.ts';
 import { contextWith } from '../operations/run-operation.ts';

@@ -17,7 +17,7 @@ import {
   openWebhookBed,
 } from '../features/reminders/channels/bed.ts';
 import { book, createReminderWorld, patientOf } from '../features/reminders/reminder-world.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 
 /** Result of the reminder by each kind of channel. */
 export type ToldByChannel = Readonly<Record<keyof typeof TEXTS, Told>>;

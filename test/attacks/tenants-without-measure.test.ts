@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pullTenant } from '../../src/jobs/pull.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/script.ts';
+import { pullTenant } from '../../src/tenant/pull.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { NEVER, wholeCycle } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenantWorld, stateOf } from '../jobs/world.ts';
+import { NEVER, wholeCycle } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenantWorld, stateOf } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 
 /*

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOptOuts } from '../../src/features/reminders/opt-outs.ts';
 import { keys } from '../../src/state/keys.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { cycle } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 

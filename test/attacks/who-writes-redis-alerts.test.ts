@@ -19,10 +19,10 @@ import { createAlertStore, createCertificateStore, createReloadReports } from '.
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle as runCycle } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { cycle as runCycle } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

@@ -14,10 +14,10 @@ import {
   openAnswerBed,
   press,
 } from '../features/reminders/reminder-world.ts';
-import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { cycle, drain, pull, targetOf } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -4,10 +4,10 @@ import { commandsOf, createProgram } from '../../src/cli/program.ts';
 import { unusedOutside } from '../../tools/unused-outside.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { cycle } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { type Given, runProgram } from './run-program.ts';
 

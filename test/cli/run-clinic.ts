@@ -5,7 +5,7 @@ import { addClinic } from '../../src/cli/clinic-commands.ts';
 import { committedProfile } from '../clinic/open-client.ts';
 import { openActing } from '../control/acting.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 
 /** What a command did. */
 export interface Ran {

@@ -10,7 +10,7 @@ import { initialise } from '../../src/setup/init/initialise.ts';
 import { probe } from '../../src/setup/probe/command.ts';
 import { openActing } from '../control/acting.ts';
 import { openInstallation } from '../control/open-installation.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 
 /** What a command line did. */
 export interface Ran {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Composition } from '../../src/composition/compose.ts';
 import { jobHandlers } from '../../src/composition/job-handlers.ts';
-import type { JobHandlers } from '../../src/jobs/workers.ts';
+import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';
 
 const NEVER = new AbortController().signal;
 const SIGNALS = { stop: NEVER, abort: NEVER, taken: 0 } as unknown as Parameters<JobHandlers['pull']>[1];

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { withoutFuture } from '../../src/control/as-of.ts';
 import { status } from '../../src/control/status.ts';
 import type { TenantStatus } from '../../src/control/status-schemas.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { readRedis, timeByRedis, timeOf } from '../../src/state/redis-readings.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
+import { pullTenant } from '../../src/tenant/pull.ts';
+import { cycle, NEVER } from '../tenant/cycle.ts';
 import { useRedis } from '../support/redis.ts';
 import { openBooked } from './open-installation.ts';
 

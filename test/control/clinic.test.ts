@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { previewWrite, readClinic, readClinicRaw, readInvoiceDoctors, writeClinic } from '../../src/control/clinic.ts';
 import { committedProfile, failureOf } from '../clinic/open-client.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openClinicAccess } from './open-clinic-access.ts';
 

@@ -11,9 +11,9 @@ import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { viewWeek } from '../../src/control/week.ts';
 import { explanationDocument } from '../../src/documents/explain.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
-import { writeToHubSpot } from '../jobs/hubspot-targets.ts';
-import { auditOf, editByHand, held, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../jobs/world.ts';
+import { cycle, NEVER } from '../tenant/cycle.ts';
+import { writeToHubSpot } from '../tenant/hubspot-targets.ts';
+import { auditOf, editByHand, held, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 

@@ -19,7 +19,7 @@ import { appointmentOf } from '../domain/arbitraries.ts';
 import { type Receiver, startReceiver } from '../features/reminders/channels/receiver.ts';
 import { book as bookReminder, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld, report } from '../features/triggers/trigger-world.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 import {
   areInSync,
   book,
@@ -30,7 +30,7 @@ import {
   type OutageWorld,
   openOutageWorld,
   SIGNALS,
-} from '../jobs/world.ts';
+} from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { asMatchable, contactDigest, unmatchedPatients } from '../../src/control/matching.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 
 describe('a target whose contacts can be matched', () => {
   const targetWith = (changes: object = {}) =>

@@ -4,10 +4,10 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { InvalidTenant, RefusedChange } from '../../src/settings/configuration.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import type { TenantChoice } from '../jobs/open-tenant.ts';
-import { openTenantWorld } from '../jobs/world.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import type { TenantChoice } from '../tenant/open-tenant.ts';
+import { openTenantWorld } from '../tenant/world.ts';
 
 /** What a test chooses of an installation. */
 export interface InstallationChoice {

@@ -3,7 +3,7 @@ import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import type { WaitingWork } from '../../src/state/outages.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { openOutages } from '../jobs/open-tenant.ts';
+import { openOutages } from '../tenant/open-tenant.ts';
 
 /** The server that {@link openServerAway} has away. */
 export const AWAY = 'dav.example:8443';

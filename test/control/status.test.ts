@@ -9,10 +9,10 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant, type TargetChoice } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 

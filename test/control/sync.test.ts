@@ -8,7 +8,7 @@ import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
+import { cycle, NEVER } from '../tenant/cycle.ts';
 import { useRedis } from '../support/redis.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { heldObjects, pagesOf } from '../../src/control/target-objects.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 
 const ENDED = AbortSignal.abort(new Error('the caller left'));
 const failed = () => Promise.reject(new MirrorError('no', { actor: 'remote', code: 'no', retry: 'later' }));

@@ -4,8 +4,8 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
-import { cycle, targetOf } from '../jobs/cycle.ts';
-import { held, openCrmWorld, patientOf } from '../jobs/world.ts';
+import { cycle, targetOf } from '../tenant/cycle.ts';
+import { held, openCrmWorld, patientOf } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 import { readSlowly } from './slow-lists.ts';

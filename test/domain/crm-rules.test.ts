@@ -16,7 +16,7 @@ import type { Link } from '../../src/model/operations.ts';
 import { FactSearch } from '../../src/model/patient-facts.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { type CycleChoice, cycleInputOf, invoiceOf, quiet, type World } from './cycle-input.ts';
 

@@ -14,9 +14,9 @@ import type { Appointment, Invoice, Patient } from '../../src/model/records.ts';
 import type { Completeness, Snapshot } from '../../src/model/snapshots.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTarget } from '../jobs/open-tenant.ts';
-import { patientOf } from '../jobs/world.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTarget } from '../tenant/open-tenant.ts';
+import { patientOf } from '../tenant/world.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOW } from './arbitraries.ts';
 
 const PHONE = { from: 'mobilePhone', transforms: ['e164'] };

@@ -8,7 +8,7 @@ import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { Appointment, Patient } from '../../src/model/records.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { parseTitleFormat, type TitleFormat } from '../../src/settings/event-fields.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 import { appointmentOf, NAMED_DIRECTORY, STATUSES } from './arbitraries.ts';
 
 const KEY = 'verdi'.padEnd(32, '0');

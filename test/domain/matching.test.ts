@@ -11,7 +11,7 @@ import {
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 
 const PHONE = phoneReader('IT');
 

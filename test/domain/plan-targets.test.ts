@@ -5,7 +5,7 @@ import { type PlannedTargets, planTargets } from '../../src/domain/plan-targets.
 import { FingerprintMemory } from '../../src/engine/identity.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { atOnce, type Pieces } from '../../src/model/pieces.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, quiet } from './cycle-input.ts';
 

@@ -6,7 +6,7 @@ import type { CrmItem } from '../../src/model/items.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../../src/model/records.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { cycleInputOf, invoiceOf, quiet } from './cycle-input.ts';
 

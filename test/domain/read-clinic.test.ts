@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import { cycle, targetOf } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
-import { patientOf } from '../jobs/world.ts';
+import { cycle, targetOf } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
+import { patientOf } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 import { LONG_MS, readSlowly } from './slow-lists.ts';

@@ -4,8 +4,8 @@ import type { ReadClinic } from '../../src/domain/read-clinic.ts';
 import { gapsOf, unlisted } from '../../src/domain/reading-gaps.ts';
 import type { InvalidRow } from '../../src/model/records.ts';
 import type { Withheld } from '../../src/model/run-schemas.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTarget } from '../jobs/open-tenant.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTarget } from '../tenant/open-tenant.ts';
 import { appointmentOf, NAMED_DIRECTORY } from './arbitraries.ts';
 
 const row = (changes: Partial<InvalidRow>): InvalidRow => ({

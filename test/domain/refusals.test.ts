@@ -10,7 +10,7 @@ import type { Link, RemoteItem } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Patient } from '../../src/model/records.ts';
 import type { Snapshot } from '../../src/model/snapshots.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 
 const REFUSALS = [
   { property: 'optedOut', by: 'email' },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { cycle } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenantWorld } from '../jobs/world.ts';
+import { cycle } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenantWorld } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from './arbitraries.ts';
 

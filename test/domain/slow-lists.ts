@@ -1,6 +1,6 @@
 import type { Appointment } from '../../src/model/records.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
-import type { ModelClinic } from '../jobs/model-clinic.ts';
+import type { ModelClinic } from '../tenant/model-clinic.ts';
 
 /** Duration of a slow list. */
 export const LONG_MS = 20 * MINUTE_MS;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { readStreamsInTurn } from '../../src/jobs/pull.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
-import { type CrmWorld, held, joined, openCrmWorld, patientOf } from '../jobs/world.ts';
+import { readStreamsInTurn } from '../../src/tenant/pull.ts';
+import { cycle, NEVER, pull, targetOf } from '../tenant/cycle.ts';
+import { type CrmWorld, held, joined, openCrmWorld, patientOf } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 

@@ -6,8 +6,8 @@ import type { CrmItem } from '../../src/model/items.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { itemWith, type UpdateOperation } from '../contract/contract-kit.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTarget } from '../jobs/open-tenant.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTarget } from '../tenant/open-tenant.ts';
 import { NOW } from './arbitraries.ts';
 
 const MAPPING = { name: 'lastName', optedOut: { from: 'consents.marketing', values: { true: false, false: true } } };

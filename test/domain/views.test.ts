@@ -7,7 +7,7 @@ import { eventRule, viewOf } from '../../src/domain/views.ts';
 import { type Diff, diff } from '../../src/engine/diff.ts';
 import { FactSearch } from '../../src/model/patient-facts.ts';
 import { atOnce } from '../../src/model/pieces.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { type CycleChoice, cycleChoices, cycleInputOf, quiet } from './cycle-input.ts';
 

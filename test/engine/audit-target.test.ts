@@ -4,19 +4,19 @@ import { asksForPlan } from '../../src/engine/audit-target.ts';
 import { checkTarget } from '../../src/engine/check-target.ts';
 import { pushTarget } from '../../src/engine/push.ts';
 import { laneLease } from '../../src/engine/store.ts';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import type { JobHandlers } from '../../src/jobs/workers.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { keys, QUEUE_PREFIX } from '../../src/state/keys.ts';
+import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';
+import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget, type ModelObject, type ModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { cycle, NEVER, pull, targetOf } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget, type ModelObject, type ModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { startSomeWorkers } from '../jobs/some-workers.ts';
 import {
   auditOf,
@@ -27,7 +27,7 @@ import {
   POLICIES,
   type Policy,
   removeByHand,
-} from '../jobs/world.ts';
+} from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -522,7 +522,7 @@ describe('a check of a target', () => {
 
 describe('hints', () => {
   function queues(): WorkQueues {
-    const open = openQueues(redis.url, neverNeedless);
+    const open = openWorkQueues(redis.url, neverNeedless);
     opened.push(open);
     return open;
   }

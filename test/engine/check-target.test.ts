@@ -1,11 +1,11 @@
 // Tier: quick. The model of a calendar and a small Redis need less than five seconds.
 import { expect, test, vi } from 'vitest';
 import { checkTarget } from '../../src/engine/check-target.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
+import { pullTenant } from '../../src/tenant/pull.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
-import { type CalendarWorld, editByHand, openCalendarWorld, removeByHand, stateOf } from '../jobs/world.ts';
+import { cycle, NEVER, targetOf } from '../tenant/cycle.ts';
+import { type CalendarWorld, editByHand, openCalendarWorld, removeByHand, stateOf } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

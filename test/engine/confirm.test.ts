@@ -14,10 +14,10 @@ import type { Lookup } from '../../src/model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { cycle } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { cycle } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 
 interface Row {

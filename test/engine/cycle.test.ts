@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, drain, targetOf, twoCycles } from '../jobs/cycle.ts';
-import { createModelClinic, type ModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
-import { type CalendarWorld, openCalendarWorld, stateOf } from '../jobs/world.ts';
+import { cycle, drain, targetOf, twoCycles } from '../tenant/cycle.ts';
+import { createModelClinic, type ModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant, type TargetChoice } from '../tenant/open-tenant.ts';
+import { type CalendarWorld, openCalendarWorld, stateOf } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

@@ -6,8 +6,8 @@ import type { Link } from '../../src/model/operations.ts';
 import type { Hold } from '../../src/model/plan.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTarget } from '../jobs/open-tenant.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTarget } from '../tenant/open-tenant.ts';
 
 const TITLE_CHANGED = { fingerprint: 'aaaaaa.tttdddlllwwwbbb', observedFingerprint: 'bbbbbb.TTTdddlllwwwbbb' };
 

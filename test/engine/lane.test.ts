@@ -14,11 +14,11 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
-import { auditOf, openDriftWorld } from '../jobs/world.ts';
+import { drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
+import { auditOf, openDriftWorld } from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

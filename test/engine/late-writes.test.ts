@@ -3,9 +3,9 @@ import { STILL_ON_ITS_WAY_MS } from '../../src/engine/late-writes.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import {
   auditOf,
   type CalendarWorld,
@@ -16,7 +16,7 @@ import {
   type Policy,
   shownBy,
   wantedOf,
-} from '../jobs/world.ts';
+} from '../tenant/world.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

@@ -7,7 +7,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { type CycleChoice, cycleInputOf, quiet } from '../domain/cycle-input.ts';
-import { patientOf } from '../jobs/world.ts';
+import { patientOf } from '../tenant/world.ts';
 
 const COUNT = 20;
 

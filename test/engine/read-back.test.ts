@@ -17,8 +17,8 @@ import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { espocrm, openProfile } from '../connectors/rest-crm/profiles.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
-import { auditOf, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../jobs/world.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
+import { auditOf, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../tenant/world.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
-import { areInSync, book, type Clinic, HOST, openOutageWorld } from './world.ts';
+import { areInSync, book, type Clinic, HOST, openOutageWorld } from '../tenant/world.ts';
 
 const redis = useRedis({ appendOnly: false });
 

@@ -1,13 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { pushTarget } from '../../src/engine/push.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
 import type { OpenTarget } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { pullTenant } from '../../src/tenant/pull.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
-import { NEVER } from './cycle.ts';
-import { areInSync, book, CLINIC_HOST, type Clinic, CYCLE_EVERY_MS, HOST, openOutageWorld, SIGNALS } from './world.ts';
+import { NEVER } from '../tenant/cycle.ts';
+import {
+  areInSync,
+  book,
+  CLINIC_HOST,
+  type Clinic,
+  CYCLE_EVERY_MS,
+  HOST,
+  openOutageWorld,
+  SIGNALS,
+} from '../tenant/world.ts';
 
 const redis = useRedis({ appendOnly: false });
 /** The limit of the requirement. */

@@ -1,10 +1,11 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
-import type { JobHandlers, Workers } from '../../src/jobs/workers.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
+import type { Workers } from '../../src/jobs/workers.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';
+import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startSomeWorkers } from './some-workers.ts';
@@ -18,7 +19,7 @@ afterEach(async () => {
 });
 
 function queues(): WorkQueues {
-  const open = openQueues(redis.url, neverNeedless);
+  const open = openWorkQueues(redis.url, neverNeedless);
   opened.push(open);
   return open;
 }
@@ -41,7 +42,7 @@ test.for([
   { what: 'later', delayMs: 3_600_000, list: 'delayed' },
 ])('a lane whose job $what was lost is woken by the next pull', async ({ delayMs, list }) => {
   const connection = redis.connect();
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   const queue = new Queue('push', { connection, prefix: QUEUE_PREFIX });
   try {
     await queues.wake('studio-rossi', 'doctor', delayMs);

@@ -3,16 +3,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import manifest from '../../package.json' with { type: 'json' };
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';
+import { openWorkQueues } from '../../src/tenant/work-queues.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, pull } from './cycle.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { createModelTarget, type ModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import { cycle, pull } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget, type ModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 
 /** A key of Redis as text: its value by its type. */
 interface KeptKey {
@@ -64,7 +64,7 @@ export async function leaveBehind(redis: Redis, url: string): Promise<LeftBehind
   const hold = await holds.cover('doctor', 'vanished', ['kept-by-a-person'], stamp);
   await holds.decide(hold?.id ?? '', { state: 'rejected', now: NOW, expiresAt: NOW + 7 * DAY_MS });
   await journal.pin('doctor', ['put-back'], NOW + 30 * DAY_MS);
-  const queues = openQueues(url, neverNeedless);
+  const queues = openWorkQueues(url, neverNeedless);
   await queues.pullNow(id);
   await queues.readStreams(id);
   await queues.wake(id, 'doctor', 0);

@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { limitLines } from '../../src/log/limited.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { redisCodeIn } from '../../src/model/errors.ts';
+import { openWorkQueues } from '../../src/tenant/work-queues.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startSomeWorkers } from './some-workers.ts';
@@ -34,7 +34,7 @@ test('workers wait while Redis refuses fetches, log one line, and take jobs when
   };
   await tester.config('SET', 'maxmemory', 1);
   const taken: string[] = [];
-  const queues = openQueues(server.url, neverNeedless);
+  const queues = openWorkQueues(server.url, neverNeedless);
   const workers = startSomeWorkers(
     server.url,
     { push: async ({ tenant }) => void taken.push(tenant) },

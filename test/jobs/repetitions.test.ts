@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { openRepetitions } from '../../src/jobs/repetitions.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import { openWorkQueues } from '../../src/tenant/work-queues.ts';
 import { useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -32,7 +32,7 @@ async function scriptsRun(connection: Redis): Promise<number> {
 test.each(['pull', 'audit', 'subscriptions', 'refresh-tokens'] as const)(
   'a repeated %s continues after Redis was emptied',
   async (name) => {
-    const queues = openQueues(redis.url, neverNeedless, 20);
+    const queues = openWorkQueues(redis.url, neverNeedless, 20);
     onTestFinished(() => queues.close());
     const repeating = onlooker(name);
     await queues.repeat(name, BOTH);
@@ -44,7 +44,7 @@ test.each(['pull', 'audit', 'subscriptions', 'refresh-tokens'] as const)(
 );
 
 test('audits of only the changes share the queue of audits, and neither ends the other', async () => {
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   const repeating = onlooker('audit');
   await queues.repeat('changes', BOTH);
@@ -52,7 +52,7 @@ test('audits of only the changes share the queue of audits, and neither ends the
   const all = ['audit-aurora', 'changes-aurora', 'changes-belvedere'];
   expect(await repeating()).toEqual(all);
 
-  const next = openQueues(redis.url, neverNeedless);
+  const next = openWorkQueues(redis.url, neverNeedless);
   onTestFinished(() => next.close());
   await next.repeat('changes', new Map([['belvedere', 60_000]]));
   await next.repeat('audit', new Map([['aurora', 60_000]]));
@@ -60,7 +60,7 @@ test('audits of only the changes share the queue of audits, and neither ends the
 });
 
 test('what was ended stays ended after Redis was emptied', async () => {
-  const queues = openQueues(redis.url, neverNeedless, 20);
+  const queues = openWorkQueues(redis.url, neverNeedless, 20);
   onTestFinished(() => queues.close());
   const repeating = onlooker('pull');
   await queues.repeat('pull', BOTH);
@@ -74,7 +74,7 @@ test('what was ended stays ended after Redis was emptied', async () => {
 test('work that a fast clock delayed continues when the clock is set back, and requested work starts at once', async () => {
   const aheadMs = 3_700_000;
   const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
-  const queues = openQueues(redis.url, neverNeedless, 20);
+  const queues = openWorkQueues(redis.url, neverNeedless, 20);
   onTestFinished(async () => {
     vi.useRealTimers();
     await Promise.all([queue.close(), queues.close()]);
@@ -102,7 +102,7 @@ test('a repeated job is not scheduled again at startup, except with another inte
     await work();
     return (await calls()) - before;
   };
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   expect(await written(() => queues.repeat('audit', at))).toBe(80);
   expect(await written(() => queues.repeat('audit', at))).toBe(0);
@@ -110,7 +110,7 @@ test('a repeated job is not scheduled again at startup, except with another inte
 });
 
 test('after the first time only differences are scheduled or ended', async () => {
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   const repeating = onlooker('audit');
   await queues.repeat('audit', BOTH);
@@ -129,7 +129,7 @@ test('after the first time only differences are scheduled or ended', async () =>
 
 test('a job repeats for tenants that require it, and soon for tenants that require it by now', async () => {
   const needless = new Set(['aurora']);
-  const queues = openQueues(redis.url, async (_job, tenant) => needless.has(tenant), 20);
+  const queues = openWorkQueues(redis.url, async (_job, tenant) => needless.has(tenant), 20);
   onTestFinished(() => queues.close());
   const repeating = onlooker('refresh-tokens');
   await queues.repeat('refresh-tokens', BOTH);
@@ -147,7 +147,7 @@ test('a check under an outdated configuration restores nothing', async () => {
   const overtaken = Promise.withResolvers<void>();
   let held = 0;
   let isHolding = false;
-  const queues = openQueues(
+  const queues = openWorkQueues(
     redis.url,
     async (_job, tenant) => {
       if (isHolding && tenant === 'aurora') {
@@ -174,8 +174,8 @@ test('a check under an outdated configuration restores nothing', async () => {
 });
 
 test('a process does not change repeated jobs of tenants that it does not know', async () => {
-  const queues = openQueues(redis.url, neverNeedless, 20);
-  const others = openQueues(redis.url, neverNeedless, 60_000);
+  const queues = openWorkQueues(redis.url, neverNeedless, 20);
+  const others = openWorkQueues(redis.url, neverNeedless, 60_000);
   onTestFinished(async () => void (await Promise.all([queues.close(), others.close()])));
   const repeating = onlooker('subscriptions');
   await queues.repeat('subscriptions', new Map([['aurora', 60_000]]));
@@ -195,12 +195,13 @@ test('a check of many tenants is spread over its period, covers all jobs of a te
   const queue = { toKey: (type: string) => type, upsertJobScheduler: async () => {} } as unknown as Queue;
   const connection = { eval: async () => [] } as unknown as RedisClient;
   const isNeedless = async (job: string, tenant: string) => asked.push(`${job} ${tenant}`) > 0;
-  const repetitions = openRepetitions(
-    async () => queue,
-    async () => connection,
+  const repetitions = openRepetitions({
+    schedules: { pull: { job: 'pull' }, audit: { job: 'audit' } },
+    queueOf: async () => queue,
+    connection: async () => connection,
     isNeedless,
-    {},
-  );
+    options: {},
+  });
   const tenants = new Map(Array.from({ length: 250 }, (_, index) => [`tenant-${index}`, 60_000]));
   for (const name of ['pull', 'audit'] as const) await repetitions.repeat(name, tenants);
   const end = new AbortController();

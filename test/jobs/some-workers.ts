@@ -1,9 +1,8 @@
-import type { JobName } from '../../src/jobs/job-catalogue.ts';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { Turns } from '../../src/jobs/turns.ts';
-import type { SharesOf } from '../../src/jobs/workers.ts';
-import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
+import { startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
 import { noSpans, silentLogger } from '../../src/log/logger.ts';
+import { JOBS, type JobHandlers, type JobName, type SharesOf } from '../../src/tenant/job-catalogue.ts';
 
 /** Options of the workers under test. */
 export interface SomeWorkers
@@ -21,6 +20,7 @@ export function startSomeWorkers(redisUrl: string, handlers: Partial<JobHandlers
   const { inFlight, sharesOf, turns = new Turns(), log = silentLogger, lockMs = 30_000 } = options;
   const { isNeedless = neverNeedless, spans = noSpans } = options;
   return startWorkers({
+    kinds: JOBS,
     ...{ redis: redisUrl, isNeedless, turns, log, spans, lockMs },
     handlers: { ...forAll(idle), ...handlers },
     inFlight: { ...forAll(1), ...inFlight },

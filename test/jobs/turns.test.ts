@@ -1,11 +1,12 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type JobName, neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Share, Turns } from '../../src/jobs/turns.ts';
-import { type JobHandlers, type SharesOf, sharesOf } from '../../src/jobs/workers.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import type { JobHandlers, JobName, SharesOf } from '../../src/tenant/job-catalogue.ts';
+import { sharesOf } from '../../src/tenant/job-shares.ts';
+import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startSomeWorkers } from './some-workers.ts';
@@ -238,7 +239,7 @@ function stuckWorkers(tenants: ReadonlyMap<string, OpenTenant>) {
   const workers = startSomeWorkers(redis.url, all, { inFlight: IN_FLIGHT, sharesOf: shares, turns });
   // Closed in the opposite order: no work waits for an answer then.
   opened.push(workers, { close: async () => gate.resolve() });
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   opened.push(queues);
   return { queues, done, stuck: () => stuck, release: () => gate.resolve() };
 }
@@ -329,7 +330,7 @@ test('while four cycles of a clinic client wait for its budget no other begins, 
   };
   const options = { inFlight: IN_FLIGHT, sharesOf: sharesOf(tenants, IN_FLIGHT), turns };
   opened.push(startSomeWorkers(redis.url, { pull }, options));
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   opened.push(queues);
   for (const tenant of tenants.keys()) await queues.pullNow(tenant);
   await waitFor(async () => (await waitingIn('pull')) === MANY - 4, { what: 'the rest to wait outside' });

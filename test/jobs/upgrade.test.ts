@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { pushTarget } from '../../src/engine/push.ts';
-import { JOBS, type JobName, neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
-import { openQueues } from '../../src/jobs/queues.ts';
-import type { JobHandlers } from '../../src/jobs/workers.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { JOBS, type JobHandlers, type JobName } from '../../src/tenant/job-catalogue.ts';
+import { pullTenant } from '../../src/tenant/pull.ts';
+import { openWorkQueues } from '../../src/tenant/work-queues.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
@@ -38,7 +38,7 @@ function work({ tenant }: Awaited<ReturnType<typeof takeOver>>) {
   const errors: { data: object; message: string }[] = [];
   const log: Logger = { ...silentLogger, error: (data, message) => errors.push({ data, message }), child: () => log };
   const seen = new Map<string, unknown>();
-  const waking = openQueues(redis.url, neverNeedless);
+  const waking = openWorkQueues(redis.url, neverNeedless);
   opened.push(waking);
   const noting = Object.fromEntries(
     (Object.keys(JOBS) as JobName[]).map((name) => [name, async (data: unknown) => void seen.set(name, data)]),

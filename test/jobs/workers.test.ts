@@ -1,19 +1,20 @@
 import { Queue, Worker } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
 import { pushTarget } from '../../src/engine/push.ts';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
-import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { ForAnotherProcess, type JobHandlers, type Workers } from '../../src/jobs/workers.ts';
+import { ForAnotherProcess, type Workers } from '../../src/jobs/workers.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';
+import { pullTenant } from '../../src/tenant/pull.ts';
+import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { createModelTarget, type ModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget, type ModelTarget } from '../tenant/model-target.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { startSomeWorkers } from './some-workers.ts';
 
 const redis = useRedis();
@@ -24,7 +25,7 @@ afterEach(async () => {
 });
 
 function queues(): WorkQueues {
-  const open = openQueues(redis.url, neverNeedless);
+  const open = openWorkQueues(redis.url, neverNeedless);
   opened.push(open);
   return open;
 }

@@ -132,7 +132,7 @@ export const PROMISES: readonly Promised[] = [
     by: ['src/cli/render-status.ts'],
     effect: 'copies of events are removed',
     shownBy: [
-      'test/jobs/surplus.test.ts',
+      'test/tenant/surplus.test.ts',
       'copies of events with our marks are removed by the audit, and no other event is (%s)',
     ],
   },
@@ -235,7 +235,7 @@ export const PROMISES: readonly Promised[] = [
     by: ['src/cli/render-status.ts'],
     effect: 'lists copies of contacts',
     shownBy: [
-      'test/jobs/refusals.test.ts',
+      'test/tenant/refusals.test.ts',
       'is listed in health, and removed with the record when consent is withdrawn',
     ],
   },

@@ -16,7 +16,7 @@ import {
   withVisits,
 } from '../../src/model/visits.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 
 /** Texts of the separator's own characters, between others. */
 const texts = fc

@@ -1,7 +1,7 @@
 import { openStatuses } from '../../src/control/statuses.ts';
 import type { OperationContext, Services } from '../../src/operations/operation.ts';
 import { openActing } from '../control/acting.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import { NEVER } from '../tenant/cycle.ts';
 
 /** Context of an operation. A test gives only the parts that the operation uses; the use of any other part fails. */
 export type ContextChoice = Partial<Omit<OperationContext, 'services'>> &

@@ -1,7 +1,7 @@
 import { runWorker } from '../../bench/reminders/worker.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Appointment } from '../../src/model/records.ts';
-import { withReminders } from '../jobs/open-tenant.ts';
+import { withReminders } from '../tenant/open-tenant.ts';
 import { withSource } from '../support/with-source.ts';
 
 /** A worker with three faults, for the judge to find. */

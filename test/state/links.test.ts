@@ -10,7 +10,7 @@ import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
 import { NOW, recordIds } from '../domain/arbitraries.ts';
-import { crashingRedis } from '../jobs/crashing-redis.ts';
+import { crashingRedis } from '../tenant/crashing-redis.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
 import { someLinks } from './link-arbitraries.ts';

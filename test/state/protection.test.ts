@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { openEpoch } from '../jobs/open-tenant.ts';
+import { openEpoch } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

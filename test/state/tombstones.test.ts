@@ -12,7 +12,7 @@ import { keys } from '../../src/state/keys.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
-import { openEpoch } from '../jobs/open-tenant.ts';
+import { openEpoch } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

@@ -56,6 +56,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['clinic', 'connectors', 'state', 'oauth', 'telemetry'],
   ['domain'],
   ['jobs'],
+  ['tenant'],
   ['control'],
   ['documents'],
   ['operations'],
@@ -120,7 +121,7 @@ const MAXIMUM_FUNCTION_LINES = 70;
 const MAXIMUM_PARAMETERS = 4;
 
 /** Modules that synchronise any records with any objects. */
-const ENGINE_MODULES = ['engine', 'state'];
+const ENGINE_MODULES = ['engine', 'state', 'jobs'];
 /** Words of what a clinic puts where, and names of vendors; also within names such as `agendaIds`. The event loop is Node's. */
 const DOMAIN_WORDS = new RegExp(
   [

@@ -54,6 +54,7 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
     state: 'quick',
     support: 'quick',
     telemetry: 'quick',
+    tenant: 'quick',
     tools: 'quick',
   } as const),
 );

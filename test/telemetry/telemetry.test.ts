@@ -9,8 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
 import { addAccess } from '../../src/http-server/access/access.ts';
 import { openApp } from '../../src/http-server/app.ts';
-import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { type Logger, silentLogger, spanned } from '../../src/log/logger.ts';
 import { render, textOfIssue } from '../../src/messages/message.ts';
@@ -19,6 +18,7 @@ import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { telemetrySection } from '../../src/settings/telemetry-schema.ts';
 import { createAuditLog } from '../../src/state/audit-log.ts';
 import { type Handed, HandOver, openTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
+import { openWorkQueues } from '../../src/tenant/work-queues.ts';
 import { startSomeWorkers } from '../jobs/some-workers.ts';
 import { useFakeTime } from '../support/fake-time.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
@@ -151,7 +151,7 @@ test('of traces the configured share is sent, and of what is switched off nothin
 test('a job belongs to the trace of its direct request, in any process, and a later job starts a new trace', async () => {
   const { receiver, telemetry } = await open();
   const { spans } = telemetry;
-  const queues = openQueues(redis.url, neverNeedless, undefined, spans);
+  const queues = openWorkQueues(redis.url, neverNeedless, undefined, spans);
   onTestFinished(() => queues.close());
   const done: string[] = [];
   const both = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 import type { HeldItem } from '../../control/target-objects.ts';
-import type { ReminderAlarms } from '../../jobs/queues.ts';
+import type { Alarms } from '../../jobs/queues.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';
 import type { ReminderStatus, ReminderTraces } from '../../model/reminders.ts';
@@ -51,7 +51,7 @@ export interface OpenReminders {
   replies: PatientReplies;
   name: NameReminder;
   proofs: MessageProofs;
-  alarms: ReminderAlarms;
+  alarms: Alarms;
   /** Null if reminders have no link. */
   answers: OpenAnswers | null;
   observeLag: ObserveLag;

@@ -1,8 +1,8 @@
 import type { HttpClient } from '../../http/client.ts';
-import type { WorkQueues } from '../../jobs/queues.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import type { Sealer } from '../../state/sealing.ts';
+import type { WorkQueues } from '../../tenant/work-queues.ts';
 import type { OpenTriggers, TriggerSource } from './ports.ts';
 import { createTriggerNames } from './ports.ts';
 import { triggerStatus } from './status.ts';

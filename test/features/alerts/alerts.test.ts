@@ -13,7 +13,7 @@ import { createLeases } from '../../../src/state/leases.ts';
 import { createAlertStore } from '../../../src/state/reports.ts';
 import { problems, statusOf } from '../../control/status-of.ts';
 import { NOW } from '../../domain/arbitraries.ts';
-import { NEVER } from '../../jobs/cycle.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { crashingRedis } from '../../jobs/crashing-redis.ts';
+import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { counts, forget, openForgetWorld, ring } from './forget-world.ts';
 

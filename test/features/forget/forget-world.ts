@@ -10,10 +10,10 @@ import { crmSchema } from '../../../src/settings/crm-schema.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
-import { cycle, NEVER } from '../../jobs/cycle.ts';
-import { createModelClinic, type ModelClinic } from '../../jobs/model-clinic.ts';
-import { createModelTarget, type ModelTarget } from '../../jobs/model-target.ts';
-import { openTenant, type TenantChoice } from '../../jobs/open-tenant.ts';
+import { cycle, NEVER } from '../../tenant/cycle.ts';
+import { createModelClinic, type ModelClinic } from '../../tenant/model-clinic.ts';
+import { createModelTarget, type ModelTarget } from '../../tenant/model-target.ts';
+import { openTenant, type TenantChoice } from '../../tenant/open-tenant.ts';
 import { answersOver, createModelGateway, openModelReminders, patientOf } from '../reminders/reminder-world.ts';
 
 /** Who is to be forgotten. */

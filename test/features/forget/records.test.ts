@@ -5,9 +5,9 @@ import type { TracedReminders } from '../../../src/model/reminders.ts';
 import type { TimeWindow } from '../../../src/model/time.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
-import { NEVER } from '../../jobs/cycle.ts';
-import { createModelClinic } from '../../jobs/model-clinic.ts';
-import { patientOf } from '../../jobs/world.ts';
+import { NEVER } from '../../tenant/cycle.ts';
+import { createModelClinic } from '../../tenant/model-clinic.ts';
+import { patientOf } from '../../tenant/world.ts';
 
 const YEAR_MS = 365 * DAY_MS;
 

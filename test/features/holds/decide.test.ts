@@ -4,7 +4,7 @@ import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
-import { cycle } from '../../jobs/cycle.ts';
+import { cycle } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../src/model/time.ts';
 import { openActing } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
-import { cycle, NEVER } from '../../jobs/cycle.ts';
+import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { allPages, openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
-import { cycle } from '../../jobs/cycle.ts';
+import { cycle } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

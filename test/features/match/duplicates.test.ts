@@ -5,10 +5,10 @@ import { renderDuplicates } from '../../../src/cli/render-audit.ts';
 import type { Installation } from '../../../src/control/installation.ts';
 import { tenantDuplicates } from '../../../src/features/match/duplicates.ts';
 import { openWorld } from '../../connectors/salesforce/support.ts';
-import { cycle, NEVER, targetOf } from '../../jobs/cycle.ts';
-import { writeToHubSpot } from '../../jobs/hubspot-targets.ts';
-import { writeToEspoCrm } from '../../jobs/rest-crm-targets.ts';
-import { type CrmWorld, openCrmWorld, patientOf } from '../../jobs/world.ts';
+import { cycle, NEVER, targetOf } from '../../tenant/cycle.ts';
+import { writeToHubSpot } from '../../tenant/hubspot-targets.ts';
+import { writeToEspoCrm } from '../../tenant/rest-crm-targets.ts';
+import { type CrmWorld, openCrmWorld, patientOf } from '../../tenant/world.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
-import { neverNeedless } from '../../../src/jobs/job-catalogue.ts';
-import { openQueues, type WorkQueues } from '../../../src/jobs/queues.ts';
-import type { JobHandlers } from '../../../src/jobs/workers.ts';
+import { neverNeedless } from '../../../src/jobs/job-kinds.ts';
 import { QUEUE_PREFIX } from '../../../src/state/keys.ts';
+import type { JobHandlers } from '../../../src/tenant/job-catalogue.ts';
+import { openWorkQueues, type WorkQueues } from '../../../src/tenant/work-queues.ts';
 import { startSomeWorkers } from '../../jobs/some-workers.ts';
 import { useRedis } from '../../support/redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 function queues(): WorkQueues {
-  const open = openQueues(redis.url, neverNeedless);
+  const open = openWorkQueues(redis.url, neverNeedless);
   opened.push(open);
   return open;
 }

@@ -19,7 +19,7 @@ import { createLeases } from '../../../src/state/leases.ts';
 import { createAlertStore } from '../../../src/state/reports.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { NEVER } from '../../jobs/cycle.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { NEVER } from '../../jobs/cycle.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 

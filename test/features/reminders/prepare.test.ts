@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { prepare } from '../../../src/features/reminders/prepare.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
-import { NEVER } from '../../jobs/cycle.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld } from './reminder-world.ts';
 

@@ -14,7 +14,7 @@ import { createPatientReplies } from '../../../src/features/reminders/replies.ts
 import { compileRules } from '../../../src/features/reminders/rules.ts';
 import { createReminderLedger } from '../../../src/features/reminders/store.ts';
 import { withViews } from '../../../src/features/reminders/views.ts';
-import { type Outages, wakeOther } from '../../../src/jobs/outages.ts';
+import type { Outages } from '../../../src/jobs/outages.ts';
 import type { Wake } from '../../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../../src/jobs/tenant.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
@@ -26,12 +26,13 @@ import { createProtection, type Protection } from '../../../src/state/protection
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import type { StateCounter } from '../../../src/state/state-counter.ts';
+import { wakeOther } from '../../../src/tenant/wake-others.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
-import { NEVER, pull } from '../../jobs/cycle.ts';
-import { createModelClinic, type ModelClinic } from '../../jobs/model-clinic.ts';
-import { openEpoch, openOutages, openTenant, withReminders } from '../../jobs/open-tenant.ts';
-import { patientOf as contactOf } from '../../jobs/world.ts';
+import { NEVER, pull } from '../../tenant/cycle.ts';
+import { createModelClinic, type ModelClinic } from '../../tenant/model-clinic.ts';
+import { openEpoch, openOutages, openTenant, withReminders } from '../../tenant/open-tenant.ts';
+import { patientOf as contactOf } from '../../tenant/world.ts';
 
 /** A clinic with one patient, a gateway, alarms, and a clock that tests move. */
 export interface ReminderWorld {

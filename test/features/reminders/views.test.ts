@@ -7,8 +7,8 @@ import type { Hold } from '../../../src/model/plan.ts';
 import { type LedgerEntry, REMINDERS, type WrongInformation } from '../../../src/model/reminders.ts';
 import { DAY_MS, HOUR_MS, type TimeWindow } from '../../../src/model/time.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
-import { NEVER } from '../../jobs/cycle.ts';
-import { createModelClinic } from '../../jobs/model-clinic.ts';
+import { NEVER } from '../../tenant/cycle.ts';
+import { createModelClinic } from '../../tenant/model-clinic.ts';
 
 const ZONE = 'Europe/Rome';
 const START = NOW + DAY_MS;

@@ -9,8 +9,8 @@ import { createUpkeepStore } from '../../../src/state/upkeep.ts';
 import { openActing } from '../../control/acting.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
-import { createModelClinic } from '../../jobs/model-clinic.ts';
-import { openTenant } from '../../jobs/open-tenant.ts';
+import { createModelClinic } from '../../tenant/model-clinic.ts';
+import { openTenant } from '../../tenant/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

@@ -7,7 +7,7 @@ import { addFeatureMetrics } from '../../../src/features/metrics.ts';
 import { listTriggers, reopenEndpoint } from '../../../src/features/triggers/triggers.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { NEVER } from '../../jobs/cycle.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { report, told, usePortal } from './trigger-world.ts';
 

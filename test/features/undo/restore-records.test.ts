@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { entriesOfRun, lookAtRun } from '../../../src/features/undo/restore-records.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
-import { cycle, NEVER } from '../../jobs/cycle.ts';
-import { openCrmWorld, patientOf } from '../../jobs/world.ts';
+import { cycle, NEVER } from '../../tenant/cycle.ts';
+import { openCrmWorld, patientOf } from '../../tenant/world.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

@@ -5,7 +5,7 @@ import type { LoginServices } from '../../../src/control/logins.ts';
 import type { ConnectionStatus } from '../../../src/control/status-schemas.ts';
 import { openActsWorld } from '../../control/services-world.ts';
 import { appointmentOf } from '../../domain/arbitraries.ts';
-import type { ModelClinic } from '../../jobs/model-clinic.ts';
+import type { ModelClinic } from '../../tenant/model-clinic.ts';
 import { violationsIn } from '../../support/accessibility.ts';
 import { useBrowser, whyNoBrowser } from '../../support/browser.ts';
 import { paced } from '../../support/pace.ts';

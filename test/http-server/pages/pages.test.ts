@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
-import { createModelClinic } from '../../jobs/model-clinic.ts';
-import { openTenant } from '../../jobs/open-tenant.ts';
+import { createModelClinic } from '../../tenant/model-clinic.ts';
+import { openTenant } from '../../tenant/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
 import { openActsPages, openPages } from './open-pages.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { viewWeek } from '../../../../src/control/week.ts';
-import { NEVER } from '../../../jobs/cycle.ts';
+import { NEVER } from '../../../tenant/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
 import { CLINIC, usePages } from '../open-pages.ts';
 

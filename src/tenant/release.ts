@@ -1,4 +1,5 @@
 import { SUPERSEDED } from '../engine/store.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -10,7 +11,6 @@ import type { Leases } from '../state/leases.ts';
 import type { KeyHolders, RemovedStore } from '../state/removed.ts';
 import { KeySizes } from '../state/tenant-storage.ts';
 import type { EndedKind, UpkeepStore } from '../state/upkeep.ts';
-import type { OpenTenant } from './tenant.ts';
 
 /** Dependencies of releasing removed targets, connections and tenants. */
 export interface ReleaseParts {

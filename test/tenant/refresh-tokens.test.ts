@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type MaintainedLogin, refreshTokens } from '../../src/jobs/refresh-tokens.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { type MaintainedLogin, refreshTokens } from '../../src/tenant/refresh-tokens.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { NEVER } from './cycle.ts';

@@ -1,59 +1,14 @@
-import { z } from 'zod';
 import { createRunStore } from '../domain/runs.ts';
+import type { IsNeedless } from '../jobs/job-kinds.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { keys } from '../state/keys.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { redisScript } from '../state/script.ts';
 import { createProofSealer } from '../state/sealing.ts';
-
-/**
- * Every job with its queue and the schema of its data. Data contains ids, never content. New fields must be optional, because the queue may
- * contain jobs of the previous version.
- */
-export const JOBS = {
-  /** Reads one tenant's clinic and plans its targets. Repeats per tenant. `asked`: a caller knows of new data. */
-  pull: { data: z.object({ tenant: z.string(), asked: z.boolean().optional() }) },
-  /** Reads additional streams of one tenant's CRMs and plans the CRMs. Cycles request the job. */
-  'read-streams': { data: z.object({ tenant: z.string() }) },
-  /** Writes one target's changes for one time slice. A plan starts the job, and the job repeats while changes are pending. */
-  push: { data: z.object({ tenant: z.string(), target: z.string() }) },
-  /** Starts a check of each target of one tenant, with `changesOnly` of the calendars. Both repeat per tenant. */
-  audit: { data: z.object({ tenant: z.string(), changesOnly: z.boolean().optional() }) },
-  /**
-   * Audits one target after a vendor's notification, or as part of an audit (`once`: no repetition needed). `whole`: the vendor lost
-   * notifications. `changesOnly`: only the change feed is asked.
-   */
-  'check-target': {
-    data: z.object({
-      ...{ tenant: z.string(), target: z.string(), whole: z.boolean().optional(), once: z.boolean().optional() },
-      changesOnly: z.boolean().optional(),
-    }),
-  },
-  /**
-   * Maintains one tenant's notification subscriptions, paused ones too. Repeats per tenant. `hurry`: paused subscriptions are tried
-   * immediately.
-   */
-  subscriptions: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
-  /** Decides about one due reminder and delivers it. */
-  remind: { data: z.object({ tenant: z.string(), reminder: z.string() }) },
-  /** Reads events for receivers and notifies them. Repeats per tenant. `retry`: only waiting events are retried. */
-  triggers: { data: z.object({ tenant: z.string(), retry: z.boolean().optional() }) },
-  /** Refreshes one tenant's connections, paused ones too. Repeats per tenant. */
-  'refresh-tokens': { data: z.object({ tenant: z.string() }) },
-} as const;
-
-/** Name of a job and its queue. */
-export type JobName = keyof typeof JOBS;
-export type JobData<Name extends JobName> = z.output<(typeof JOBS)[Name]['data']>;
+import type { JobName } from './job-catalogue.ts';
 
 const existingKeys = redisScript<string[]>(import.meta.url, 'existing-keys');
-
-/** Returns whether a tenant's job has no work. If uncertain, the job runs. */
-export type IsNeedless = (job: JobName, tenant: string) => Promise<boolean>;
-
-/** For callers that run every job. */
-export const neverNeedless: IsNeedless = async () => false;
 
 /** Properties of a tenant that is not opened. */
 type ConfiguredTenant = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
@@ -96,7 +51,7 @@ export function createNeedless(
   }
   return async (job, id) => {
     const tenant = outlines().get(id);
-    const doneFor = DONE_FOR[job];
+    const doneFor = DONE_FOR[job as JobName];
     if (tenant === undefined || doneFor === undefined) return false;
     const found = await look(tenant);
     if (doneFor.some((trace) => found.includes(trace))) return false;

@@ -4,6 +4,7 @@ import { IMPOSSIBLE_WAIT_MS } from '../engine/lane.ts';
 import type { StopSignals } from '../engine/push.ts';
 import { targetBackoffMs } from '../engine/retry.ts';
 import type { Lease } from '../engine/store.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import {
@@ -13,7 +14,6 @@ import {
   subscriptionSecretHash,
   type TargetSubscriptions,
 } from '../state/subscriptions.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Path of the receiver after the public URL; connector and subscription id follow. */
 export const NOTIFICATIONS_PATH = '/notifications';

@@ -1,15 +1,16 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/domain/runs.ts';
 import { reminderKeys } from '../../src/features/reminders/keys.ts';
-import type { JobName } from '../../src/jobs/job-catalogue.ts';
-import { createNeedless, neverNeedless } from '../../src/jobs/job-catalogue.ts';
-import { openQueues } from '../../src/jobs/queues.ts';
+import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
+import type { JobName } from '../../src/tenant/job-catalogue.ts';
+import { createNeedless } from '../../src/tenant/needless-jobs.ts';
+import { openWorkQueues } from '../../src/tenant/work-queues.ts';
+import { startSomeWorkers } from '../jobs/some-workers.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { startSomeWorkers } from './some-workers.ts';
 
 const redis = useRedis();
 const TENANT = {
@@ -122,7 +123,7 @@ test('one query per tenant covers all of its jobs', async () => {
 });
 
 test('a job that is needless takes no turn and is not handed to anybody', async () => {
-  const queues = openQueues(redis.url, neverNeedless);
+  const queues = openWorkQueues(redis.url, neverNeedless);
   const handed: string[] = [];
   const shared: string[] = [];
   const workers = startSomeWorkers(

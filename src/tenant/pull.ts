@@ -7,6 +7,7 @@ import { endImpossibleWaits } from '../engine/lane.ts';
 import { activeTargets } from '../engine/ports.ts';
 import type { Lease } from '../engine/store.ts';
 import { SUPERSEDED } from '../engine/store.ts';
+import type { OpenTenant, TenantCycle } from '../jobs/tenant.ts';
 import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
@@ -15,7 +16,6 @@ import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, STREAMS_LEASE } from '../state/config-version.ts';
 import { waitForLease } from '../state/leases.ts';
 import { fencedError } from '../state/script.ts';
-import type { OpenTenant, TenantCycle } from './tenant.ts';
 
 /** How long a rejection prevents a new hold of the same records. */
 const REJECTION_MS = 7 * DAY_MS;

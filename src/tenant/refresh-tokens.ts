@@ -1,5 +1,5 @@
+import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
-import type { OpenTenant } from './tenant.ts';
 
 /** Token refresh of one connection. */
 export interface MaintainedLogin {
