@@ -77,7 +77,7 @@ export async function readTask(installation: Installation, tenantId: string, id:
 }
 
 /** Where a task is stored, and the time of its heartbeats. */
-interface TaskPlace {
+interface TaskStorage {
   tasks: { put(id: string, task: StoredTask): Promise<void> };
   clock: Clock;
 }
@@ -85,14 +85,14 @@ interface TaskPlace {
 /** Stores the state of an active task. */
 class TaskRecord {
   readonly task: StoredTask;
-  readonly #place: TaskPlace;
+  readonly #storage: TaskStorage;
   readonly #log: Logger;
 
-  constructor(place: TaskPlace, kind: TaskKind, log: Logger) {
-    const beganAt = place.clock();
+  constructor(storage: TaskStorage, kind: TaskKind, log: Logger) {
+    const beganAt = storage.clock();
     const nothing = { step: null, result: null, error: null };
     this.task = { id: randomUUID(), kind, beganAt, aliveAt: beganAt, state: 'running', ...nothing };
-    this.#place = place;
+    this.#storage = storage;
     this.#log = log;
   }
 
@@ -101,8 +101,8 @@ class TaskRecord {
   };
 
   async save(): Promise<void> {
-    this.task.aliveAt = this.#place.clock();
-    await this.#place.tasks.put(this.task.id, this.task);
+    this.task.aliveAt = this.#storage.clock();
+    await this.#storage.tasks.put(this.task.id, this.task);
   }
 
   async follow(work: Promise<object>): Promise<object> {
