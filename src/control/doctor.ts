@@ -1,12 +1,15 @@
+import type { ClinicSource } from '../domain/clinic-requests.ts';
 import { unlisted } from '../domain/reading-gaps.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
+import type { RunReport } from '../domain/runs.ts';
+import type { TargetTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, isRedisFault, MirrorError } from '../model/errors.ts';
 import { connectionSubject, type Problem, subjectOf } from '../model/problems.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
 import type { StateCounterView } from '../model/state-schemas.ts';
 import { withSimilarIds } from '../model/text.ts';
-import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
+import { type Clock, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
 import {
@@ -231,11 +234,17 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
 }
 
 /** Members of a tenant that the doctor checks. */
-interface ExaminedTenant
-  extends Pick<
-    OpenTenant,
-    'clinic' | 'clock' | 'configuration' | 'id' | 'reminders' | 'runs' | 'targetStore' | 'targets'
-  > {}
+interface ExaminedTenant {
+  id: string;
+  clinic: ClinicSource;
+  clock: Clock;
+  configuration: { paused: boolean; clinic: { client: string } };
+  /** Null without configured reminders. */
+  reminders: { rules: { rules: ReadonlyMap<string, NamedIds> } } | null;
+  runs: { list(limit: number): Promise<RunReport[]> };
+  targets: ReadonlyMap<string, OpenTarget>;
+  targetStore: TargetTable;
+}
 
 async function* examineTenant(
   tenant: ExaminedTenant,
@@ -267,7 +276,7 @@ async function* examineTenant(
       { tenant: id, subject: 'clinic', addressIn },
       async () => {
         const clinicId = await tenant.clinic.tenantId(signal);
-        recordClinic(clinics, tenant, clinicId);
+        recordClinic(clinics, id, { client: configuration.clinic.client, clinicId });
         catalogue = await catalogueOf(tenant, signal);
       },
       () => message('doctor.agendas', { count: catalogue?.agendas.size ?? 0 }),
@@ -297,7 +306,7 @@ async function* examineTenant(
 
 /** Profile remarks from records of the next days and of the last cycle. The daemon continues meanwhile. */
 async function* remarkFindings(
-  { id, clinic, clock, runs }: Pick<OpenTenant, 'clinic' | 'clock' | 'id' | 'runs'>,
+  { id, clinic, clock, runs }: ExaminedTenant,
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const [last] = await runs.list(1);
@@ -326,12 +335,8 @@ async function* remarkFindings(
 type Clinics = Map<string, string>;
 
 /** Without a configured clinic id, only the connection identifies the clinic. @throws MirrorError `settings`, code `clinic-twice` */
-function recordClinic(
-  clinics: Clinics,
-  { id, configuration }: Pick<OpenTenant, 'configuration' | 'id'>,
-  clinicId: string,
-): void {
-  const clinic = JSON.stringify([configuration.clinic.client, clinicId]);
+function recordClinic(clinics: Clinics, id: string, { client, clinicId }: { client: string; clinicId: string }): void {
+  const clinic = JSON.stringify([client, clinicId]);
   const first = clinics.get(clinic);
   clinics.set(clinic, first ?? id);
   if (first === undefined) return;
@@ -349,10 +354,7 @@ interface Catalogue {
   treatments: ReadonlyMap<string, { name: string }> | null;
 }
 
-async function catalogueOf(
-  { clinic, targets, reminders }: Pick<OpenTenant, 'clinic' | 'reminders' | 'targets'>,
-  signal: AbortSignal,
-): Promise<Catalogue> {
+async function catalogueOf({ clinic, targets, reminders }: ExaminedTenant, signal: AbortSignal): Promise<Catalogue> {
   const byId = (rows: readonly { id: string; name: string }[]) => new Map(rows.map((row) => [row.id, row]));
   const agendas = byId(await clinic.agendas(signal));
   const named = [...targets.values()].flatMap(({ configuration }) => [configuration, ...configuration.labels]);
@@ -371,10 +373,16 @@ async function catalogueOf(
 /** Ids in a part of the tenant file; absent means all. */
 type Ids = 'all' | readonly string[] | undefined;
 
+/** Configured ids of one part of the tenant file. */
+interface NamedIds {
+  agendas?: Ids;
+  treatments?: Ids;
+}
+
 /** Reports configured ids that the clinic does not list. */
 function* unlistedFindings(
   { tenant, subject, settings }: { tenant: string; subject: string; settings: string },
-  named: readonly { agendas?: Ids; treatments?: Ids }[],
+  named: readonly NamedIds[],
   catalogue: Catalogue,
 ): Generator<Finding> {
   for (const part of ['agenda', 'treatment'] as const) {

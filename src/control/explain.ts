@@ -1,15 +1,17 @@
+import type { ClinicSource } from '../domain/clinic-requests.ts';
 import { exclusionOf, windowOf } from '../domain/mapping-sources.ts';
 import { fieldsByHand } from '../engine/audit.ts';
 import { auditRules, withheldIn } from '../engine/policy.ts';
-import type { StoredTarget } from '../engine/store.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ChangeTable, ErasedPersons, LinkTable, StoredTarget, TargetTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { type Message, message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import type { SourceView } from '../model/schemas.ts';
-import { hasPassed, type Instant } from '../model/time.ts';
+import { type Clock, hasPassed, type Instant } from '../model/time.ts';
+import type { Journal } from '../state/journal.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import {
   DECISIONS,
@@ -27,9 +29,20 @@ interface AppointmentState {
   pending: PendingChange | null;
 }
 
+/** Members of a tenant that the explanation of an appointment in one target is computed from. */
+interface ExplanationSource {
+  clock: Clock;
+  configuration: { paused: boolean };
+  journal: Journal;
+  links: LinkTable;
+  outbox: ChangeTable;
+  targetStore: TargetTable;
+  tombstones: { load(): Promise<ErasedPersons> };
+}
+
 /** Gathers the evidence without querying clinic or target. */
 async function wayOf(
-  tenant: Pick<OpenTenant, 'clock' | 'journal' | 'links'>,
+  tenant: ExplanationSource,
   target: OpenTarget,
   recordId: string,
   state: AppointmentState & { stored: StoredTarget },
@@ -93,12 +106,12 @@ export async function explain(
 
 /** Returns the present clinic state of an appointment. An unreachable clinic is also a valid result. */
 export async function readSource(
-  tenant: Pick<OpenTenant, 'clinic'>,
+  { clinic }: { clinic: ClinicSource },
   recordId: string,
   signal: AbortSignal,
 ): Promise<{ source: SourceView; appointment: Appointment | null }> {
   try {
-    const answer = await tenant.clinic.readAppointment(recordId, signal);
+    const answer = await clinic.readAppointment(recordId, signal);
     if ('absent' in answer) return { source: { state: 'absent' }, appointment: null };
     if ('unusable' in answer) {
       const { code, field } = answer.unusable;
@@ -116,7 +129,7 @@ export async function readSource(
 }
 
 async function explainTarget(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'tombstones'>,
+  tenant: ExplanationSource,
   target: OpenTarget,
   recordId: string,
   { source, appointment, holds }: { source: SourceView; appointment: Appointment | null; holds: readonly Hold[] },
@@ -170,14 +183,14 @@ function withheldOf(target: OpenTarget, record: StoredTarget, recordId: string):
 }
 
 function decide(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration'>,
+  { clock, configuration }: { clock: Clock; configuration: { paused: boolean } },
   target: OpenTarget,
   { source, appointment }: { source: SourceView; appointment: Appointment | null },
   { isPinned, isForgotten }: { isPinned: boolean; isForgotten: boolean },
 ): TargetExplanation['decision'] {
   const no = (code: DecisionCode, text: Message = DECISIONS[code]) => ({ shown: false, code, because: render(text) });
   const yes = (code: DecisionCode, text: Message = DECISIONS[code]) => ({ shown: true, code, because: render(text) });
-  if (tenant.configuration.paused) return no('tenant-paused');
+  if (configuration.paused) return no('tenant-paused');
   if (target.configuration.paused) return no('target-paused');
   if (source.state === 'absent') return no('absent');
   if (appointment === null) return no('unread');
@@ -187,7 +200,7 @@ function decide(
   if (exclusion !== null) return no(exclusion);
   const isStatusShown = statuses.includes(appointment.status) || (isPinned && appointment.status !== 'cancelled');
   if (!isStatusShown) return no('status', message('decision.status-named', { status: appointment.status }));
-  const window = windowOf(target, tenant.clock());
+  const window = windowOf(target, clock());
   if (hasPassed(appointment.time, window)) return no('before-window');
   if (appointment.time.startAt >= window.toAt) return no('beyond-window');
   if (target.crm !== null && appointment.patientIds !== undefined) return no('several-patients');

@@ -1,5 +1,6 @@
 import { firstWriteMissing } from '../domain/target-traits.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { TargetTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { forTenant, message, render, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Problem, subjectOf } from '../model/problems.ts';
@@ -84,7 +85,7 @@ function locationOf({ file, line, path }: ConfigurationFault): string {
  * @param settings the tenant's file
  */
 export async function targetFinding(
-  { id, targetStore }: Pick<OpenTenant, 'id' | 'targetStore'>,
+  { id, targetStore }: { id: string; targetStore: TargetTable },
   target: OpenTarget,
   settings: string,
   signal: AbortSignal,

@@ -1,13 +1,14 @@
 import type { TargetPlan } from '../domain/plan-targets.ts';
 import { remoteIdOf } from '../engine/audit-target.ts';
 import { planCycle } from '../engine/cycle.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ChangeTable, LinkTable, TargetTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Progress } from '../model/tasks.ts';
-import { type Instant, upcoming } from '../model/time.ts';
+import { type Clock, type Instant, upcoming } from '../model/time.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { FailingRecord, HealthView, TargetHealth } from './record-schemas.ts';
 import { heldRecords, type StoredRecordState, stateOfRecord } from './record-states.ts';
@@ -50,8 +51,16 @@ export async function tenantHealth(
   };
 }
 
+/** Members of a tenant that the health of one target is computed from. */
+interface TargetHealthSource {
+  clock: Clock;
+  links: LinkTable;
+  outbox: ChangeTable;
+  targetStore: TargetTable;
+}
+
 async function evidenceOf(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'outbox' | 'targetStore'>,
+  tenant: TargetHealthSource,
   target: OpenTarget,
   { plan, holds }: { plan: TargetPlan | undefined; holds: readonly Hold[] },
   signal: AbortSignal,

@@ -43,7 +43,7 @@ export interface Installation {
   unusable: readonly InvalidTenant[];
   /** Changed files with faults that this process refused. The previous content remains active. */
   refused: readonly RefusedChange[];
-  connections(tenant: Pick<OpenTenant, 'id'>): Promise<ConnectionStatus[]>;
+  connections(tenant: { id: string }): Promise<ConnectionStatus[]>;
   /** Detects loss of decisions in Redis. */
   stateCounter: Pick<StateCounter, 'view'>;
   /** Writes a short-lived key to Redis and reads its clock. @throws errors of a Redis that does not answer */

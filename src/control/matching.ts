@@ -9,7 +9,8 @@ import {
   type Person,
   patientAsPerson,
 } from '../domain/matching.ts';
-import type { OpenTarget, OpenTenant, TenantCycle } from '../jobs/tenant.ts';
+import type { ChangeTable, LinkTable, TargetTable } from '../engine/store.ts';
+import type { OpenTarget, TenantCycle } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { CrmItem } from '../model/items.ts';
@@ -70,9 +71,16 @@ export function asMatchable(target: OpenTarget): MatchableTarget | null {
   return { target, existing: connector.contacts, crm: configuration.crm };
 }
 
+/** Members of a tenant that patients are matched with. */
+export interface MatchSource {
+  links: LinkTable;
+  outbox: ChangeTable;
+  targetStore: TargetTable;
+}
+
 /** Reads every unmanaged contact, and pairs patients without a contact with similar contacts. */
 export async function findMatches(
-  tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore'>,
+  tenant: MatchSource,
   { target, existing, crm }: MatchableTarget,
   cycle: TenantCycle,
   signal: AbortSignal,
@@ -130,7 +138,7 @@ export function contactDigest({ properties, otherAddresses }: ExistingContact): 
  * @throws MirrorError `settings`, code `match-not-possible`
  */
 export async function unmatchedPatients(
-  { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
+  { links, outbox }: { links: LinkTable; outbox: ChangeTable },
   target: OpenTarget,
   { plans, uncertainty, reading }: TenantCycle,
 ): Promise<Map<string, Patient>> {

@@ -6,15 +6,18 @@ import type { TargetPlan } from '../domain/plan-targets.ts';
 import { planCycle } from '../engine/cycle.ts';
 import { policyViewOf } from '../engine/policy.ts';
 import type { StopSignals } from '../engine/push.ts';
-import type { OpenTenant, TenantCycle } from '../jobs/tenant.ts';
+import type { OpenTarget, TenantCycle } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/plan-view.ts';
+import type { ReadingRemark } from '../model/run-schemas.ts';
 import type { Progress } from '../model/tasks.ts';
+import type { Instant } from '../model/time.ts';
+import type { LinkLayout } from '../state/links.ts';
 import { DOCUMENT_RETENTION_MS } from '../state/stored-documents.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import { asMatchable, findMatches } from './matching.ts';
+import { asMatchable, findMatches, type MatchSource } from './matching.ts';
 import type { SyncResult } from './status-schemas.ts';
 import { syncTenant } from './sync.ts';
 import { heldObjects } from './target-objects.ts';
@@ -30,12 +33,17 @@ export async function planTenant(
   return planView(tenant, await planCycle(tenant, { lease: null, progress }, signal), signal);
 }
 
+/** Members of a tenant that the view of its plan is made from. */
+interface PlanViewSource extends MatchSource {
+  id: string;
+  clinic: { remarks(): ReadingRemark[] };
+  targets: ReadonlyMap<string, OpenTarget>;
+  /** Returns a time of this host by the clock of the store. */
+  sharedTime(at: Instant): Promise<Instant>;
+}
+
 /** Returns a view of a cycle without writes. */
-async function planView(
-  tenant: Pick<OpenTenant, 'clinic' | 'id' | 'links' | 'outbox' | 'sharedTime' | 'targetStore' | 'targets'>,
-  cycle: TenantCycle,
-  signal: AbortSignal,
-): Promise<PlanView> {
+async function planView(tenant: PlanViewSource, cycle: TenantCycle, signal: AbortSignal): Promise<PlanView> {
   const { reading, confirmations, plans, skippedTargets } = cycle;
   const existing = new Map<string, TargetPlanView['existing']>();
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
@@ -89,7 +97,7 @@ function judgedChanges({
 
 /** For a deletion, shows the target's present object. */
 async function linesWithFields(
-  tenant: Pick<OpenTenant, 'links' | 'targetStore' | 'targets'>,
+  tenant: PlanViewSource,
   plan: TargetPlan,
   { reading: { directory } }: TenantCycle,
   signal: AbortSignal,
@@ -115,7 +123,7 @@ async function linesWithFields(
 }
 
 async function existingOf(
-  tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore' | 'targets'>,
+  tenant: PlanViewSource,
   { target: { id }, linkCount }: TargetPlan,
   cycle: TenantCycle,
   signal: AbortSignal,
@@ -204,10 +212,13 @@ export async function storePlan(
   return plan;
 }
 
-async function originOf(
-  { configVersion, links }: Pick<OpenTenant, 'configVersion' | 'links'>,
-  { plans }: TenantCycle,
-): Promise<StoredPlan['madeOf']> {
+/** Members of a tenant that say what a plan was made of. */
+interface Origin {
+  configVersion: { newest(): Promise<{ number: number }> };
+  links: { layout(target: string): Promise<LinkLayout> };
+}
+
+async function originOf({ configVersion, links }: Origin, { plans }: TenantCycle): Promise<StoredPlan['madeOf']> {
   const { number } = await configVersion.newest();
   const targets = plans.map(async ({ target: { id }, waiting }) => {
     const { version } = await links.layout(id);

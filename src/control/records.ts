@@ -1,11 +1,14 @@
+import type { RunReport } from '../domain/runs.ts';
 import { fieldsByHand } from '../engine/audit.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { HoldTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { Page } from '../model/schemas.ts';
-import { type Instant, upcoming } from '../model/time.ts';
-import type { LinkCursor } from '../state/links.ts';
+import { type Clock, type Instant, upcoming } from '../model/time.ts';
+import type { LinkCursor, LinkStore } from '../state/links.ts';
+import type { Outbox } from '../state/outbox.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { cursorOf, type PageQuestion, pageOf, readCursor } from './paging.ts';
 import { newestPlan } from './plan.ts';
@@ -29,11 +32,15 @@ export async function listRecords(
   return { ...list, ...(await LISTS[state](tenant, target, question)) };
 }
 
-type ListOf = (
-  tenant: Pick<OpenTenant, 'clock' | 'holds' | 'links' | 'outbox'>,
-  target: OpenTarget,
-  question: PageQuestion,
-) => Promise<Page<RecordLine>>;
+/** Members of a tenant that the lists of its records are read from. */
+interface RecordListSource {
+  clock: Clock;
+  holds: HoldTable;
+  links: LinkStore;
+  outbox: Outbox;
+}
+
+type ListOf = (tenant: RecordListSource, target: OpenTarget, question: PageQuestion) => Promise<Page<RecordLine>>;
 
 const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
   async 'in-sync'(tenant, { id }, { after, limit }) {
@@ -79,7 +86,7 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
 
 /** Returns the links of records in a state, so that each record is listed in one state. */
 async function inState(
-  { holds, outbox }: Pick<OpenTenant, 'holds' | 'outbox'>,
+  { holds, outbox }: { holds: HoldTable; outbox: Outbox },
   target: string,
   some: readonly Link[],
   state: StoredRecordState,
@@ -100,7 +107,7 @@ const EMPTY_LINE: RecordLine = {
 };
 
 async function pendingPage(
-  { clock, holds, outbox }: Pick<OpenTenant, 'clock' | 'holds' | 'outbox'>,
+  { clock, holds, outbox }: RecordListSource,
   target: string,
   recordIds: readonly string[],
   question: PageQuestion,
@@ -119,7 +126,7 @@ async function pendingPage(
 
 async function excludedRecords(
   installation: Installation,
-  { id, runs }: Pick<OpenTenant, 'id' | 'runs'>,
+  { id, runs }: { id: string; runs: { list(limit: number): Promise<RunReport[]> } },
   targetId: string,
   question: PageQuestion,
 ): Promise<Page<RecordLine> & Pick<RecordList, 'asOf' | 'counts'>> {
@@ -150,7 +157,7 @@ function positionOf(position: unknown): LinkCursor | null {
     : null;
 }
 
-function noSuchTarget({ id, targets }: Pick<OpenTenant, 'id' | 'targets'>): MirrorError {
+function noSuchTarget({ id, targets }: { id: string; targets: ReadonlyMap<string, unknown> }): MirrorError {
   return new MirrorError(message('no-such-target.of-tenant', { id }), {
     actor: 'settings',
     code: 'no-such-target',

@@ -1,6 +1,12 @@
-import { laneLease, type StoredTarget } from '../engine/store.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
-import type { Instant } from '../model/time.ts';
+import {
+  type ChangeTable,
+  type LeaseTable,
+  type LinkTable,
+  laneLease,
+  type StoredTarget,
+  type TargetTable,
+} from '../engine/store.ts';
+import type { Clock, Instant } from '../model/time.ts';
 import { REFUSAL_UNCONFIRMED } from '../oauth/errors.ts';
 
 /** Actors whose errors require human action. */
@@ -8,14 +14,26 @@ const PERSONS = new Set(['settings', 'authorization', 'guard']);
 /** Errors of a target that does not show its first write. */
 const FIRST_WRITE_MISSING = new Set(['events-not-kept', 'key-not-kept']);
 
+/** Members of a tenant with which its waiting targets are resumed. */
+interface WaitingWork {
+  clock: Clock;
+  outbox: ChangeTable;
+  targets: ReadonlyMap<string, { id: string }>;
+  targetStore: TargetTable;
+}
+
+/** Members of a tenant with which all of its waiting work is retried, first writes included. */
+interface RetriedWork extends WaitingWork {
+  leases: LeaseTable;
+  links: LinkTable;
+}
+
 /**
  * Resumes targets after human action, such as a new grant, a confirmed account or a fix. Targets that wait at a vendor's request continue
  * to wait.
  * @returns the resumed targets
  */
-export async function resumeTargets(
-  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targets' | 'targetStore'>,
-): Promise<string[]> {
+export async function resumeTargets(tenant: WaitingWork): Promise<string[]> {
   const resumed: string[] = [];
   for (const { id } of tenant.targets.values()) {
     const stored = await tenant.targetStore.read(id);
@@ -31,9 +49,7 @@ export async function resumeTargets(
  * Retries all waiting work, except delays requested by a vendor. A target whose first write was not found may try another first write, since
  * an operator may have corrected the server.
  */
-export async function tryWhatWaits(
-  tenant: Pick<OpenTenant, 'clock' | 'leases' | 'links' | 'outbox' | 'targets' | 'targetStore'>,
-): Promise<void> {
+export async function tryWhatWaits(tenant: RetriedWork): Promise<void> {
   for (const { id } of tenant.targets.values()) {
     const stored = await tenant.targetStore.read(id);
     if (stored.readBack?.marks === null) {
@@ -45,7 +61,7 @@ export async function tryWhatWaits(
 }
 
 /** Removes the link of a record whose object a read of the target did not show, so that the next cycle writes the record. */
-async function unlink({ leases, links }: Pick<OpenTenant, 'leases' | 'links'>, target: string, recordId: string) {
+async function unlink({ leases, links }: { leases: LeaseTable; links: LinkTable }, target: string, recordId: string) {
   const lease = await leases.tryTake(laneLease(target));
   if (lease === null) return;
   try {
@@ -61,10 +77,7 @@ function waitsForOtherSide(stored: StoredTarget, now: Instant): boolean {
   return stored.failure.isAskedToWait === true && !waitsForPerson(stored);
 }
 
-async function resume(
-  { clock, outbox, targetStore }: Pick<OpenTenant, 'clock' | 'outbox' | 'targetStore'>,
-  target: string,
-) {
+async function resume({ clock, outbox, targetStore }: WaitingWork, target: string) {
   await targetStore.write(target, { pausedUntil: null });
   await outbox.hurry(target, clock());
 }

@@ -1,10 +1,10 @@
 import { policyViewOf, type StoredWithheld, withheldIn } from '../engine/policy.ts';
 import { MEBIBYTE } from '../http/client.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { type Message, message } from '../messages/message.ts';
 import type { Link } from '../model/operations.ts';
 import type { StorageUse } from '../model/state-schemas.ts';
-import type { Instant } from '../model/time.ts';
+import type { Clock, Instant } from '../model/time.ts';
 import type { WritePolicyView } from '../model/write-policy.ts';
 import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
 import type { NotificationStatus } from './status-schemas.ts';
@@ -31,9 +31,19 @@ export function later(one: Instant | null, other: Instant | null): Instant | nul
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
+/** Members of a tenant that decide whether vendors may notify it. */
+export interface NotificationSource {
+  clock: Clock;
+  configuration: { paused: boolean };
+  notifications: {
+    /** Public URL of the receiver; null: no subscriptions. */
+    url: string | null;
+  };
+}
+
 /** @param subscriptions of the whole tenant, because targets on one calendar share a subscription */
 export function notificationStatus(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
+  tenant: NotificationSource,
   target: OpenTarget,
   container: string | null,
   subscriptions: ReadonlyMap<string, TargetSubscriptions>,
@@ -50,15 +60,11 @@ export function notificationStatus(
   return { sinceAt: null, untilAt: null, reason: whyNot(tenant, target) ?? reason ?? 'not-yet' };
 }
 
-function isHeard(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
-  target: OpenTarget,
-  { expiresAt }: StoredSubscription,
-): boolean {
+function isHeard(tenant: NotificationSource, target: OpenTarget, { expiresAt }: StoredSubscription): boolean {
   return expiresAt > tenant.clock() && whyNot(tenant, target) === null;
 }
 
-function whyNot(tenant: Pick<OpenTenant, 'configuration' | 'notifications'>, target: OpenTarget): string | null {
+function whyNot(tenant: NotificationSource, target: OpenTarget): string | null {
   if (target.connector.subscriptions === undefined) return 'not-offered';
   if (tenant.notifications.url === null) return 'no-public-address';
   return tenant.configuration.paused || target.configuration.paused ? 'paused' : null;

@@ -3,19 +3,25 @@ import { approvedUnplanned, countDrift } from '../engine/drift.ts';
 import { countErasures } from '../engine/outbox-operations.ts';
 import { auditRules } from '../engine/policy.ts';
 import { unacceptedDrift } from '../engine/restorations.ts';
-import type { StoredTarget, TargetFailure } from '../engine/store.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { HoldTable, LinkTable, StoredTarget, TargetFailure, TargetTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';
 import type { Hold } from '../model/plan.ts';
 import { healthByTenant, type Problem, subjectOf } from '../model/problems.ts';
+import type { ReminderStatus } from '../model/reminders.ts';
 import type { FirstSync, SyncHealth } from '../model/schemas.ts';
-import type { RefusedFiles, Uncertainty } from '../model/state-schemas.ts';
+import type { FeedAccess, RefusedFiles, StorageUse, Uncertainty } from '../model/state-schemas.ts';
 import { worseHealth, worstOf } from '../model/sync-state.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { type Clock, type Instant, MINUTE_MS } from '../model/time.ts';
+import type { TriggerStatus } from '../model/triggers.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import type { NewestConfigVersion } from '../state/config-version.ts';
 import { DAMAGED } from '../state/damaged.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { Protection } from '../state/protection.ts';
+import type { TargetSubscriptions } from '../state/subscriptions.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';
@@ -32,7 +38,7 @@ import type {
   TargetStatus,
   TenantStatus,
 } from './status-schemas.ts';
-import { effectOfPolicy, later, notificationStatus } from './status-view.ts';
+import { effectOfPolicy, later, type NotificationSource, notificationStatus } from './status-view.ts';
 
 /** Sync and health by reason. */
 const SYNC_HEALTH: Readonly<Record<TargetReason, SyncHealth>> = {
@@ -161,19 +167,35 @@ const NEEDS_PERSON: ReadonlySet<ConnectionStatus['state']> = new Set([
 ]);
 
 /** Members of a tenant that the status of one target is computed from. */
-interface TargetStatusSource
-  extends Pick<
-    OpenTenant,
-    'clock' | 'configuration' | 'feeds' | 'links' | 'notifications' | 'outbox' | 'planLifeMs' | 'runs' | 'targetStore'
-  > {}
+interface TargetStatusSource extends NotificationSource {
+  feeds: { access(target: string): Promise<FeedAccess | null> };
+  links: LinkTable;
+  notifications: NotificationSource['notifications'] & {
+    store: { read(): Promise<ReadonlyMap<string, TargetSubscriptions>> };
+  };
+  outbox: Outbox;
+  /** Maximum age of a plan for writes. */
+  planLifeMs: number;
+  runs: { list(limit: number): Promise<RunReport[]> };
+  targetStore: TargetTable;
+}
 
 /** Members of a tenant that its status is computed from. */
-interface StatusSource
-  extends TargetStatusSource,
-    Pick<
-      OpenTenant,
-      'configVersion' | 'holds' | 'id' | 'protection' | 'pullEveryMs' | 'reminders' | 'storage' | 'targets' | 'triggers'
-    > {}
+interface StatusSource extends TargetStatusSource {
+  id: string;
+  configuration: { name: string; paused: boolean };
+  configVersion: { newest(): Promise<NewestConfigVersion> };
+  holds: HoldTable;
+  protection: Protection;
+  /** Interval of cycles. */
+  pullEveryMs: number;
+  /** Null without configured reminders. */
+  reminders: { status(holds: readonly Hold[], now: Instant): Promise<ReminderStatus> } | null;
+  storage: { read(): Promise<StorageUse> };
+  targets: ReadonlyMap<string, OpenTarget>;
+  /** Null without configured triggers. */
+  triggers: { status(): Promise<TriggerStatus> } | null;
+}
 
 /** Returns the state of a tenant, without the problems of the installation. */
 export async function tenantStatus(installation: Installation, tenant: StatusSource): Promise<TenantStatus> {
@@ -200,7 +222,7 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
   );
   const targets = found.map(withProgress);
   const active = targets.filter(({ reason }) => reason !== 'paused');
-  const loss = await lossOf(tenant, uncertainty, connections);
+  const loss = await lossOf(tenant.protection, uncertainty, connections);
   return {
     tenant: tenant.id,
     name: tenant.configuration.name,
@@ -223,7 +245,7 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
 
 /** A loss also lost the logins, which a restored backup brings back. After an accepted loss, or a complete cycle, a login is missing by itself. */
 async function lossOf(
-  { protection }: Pick<OpenTenant, 'protection'>,
+  protection: Protection,
   uncertainty: Uncertainty | null,
   connections: readonly ConnectionStatus[],
 ): Promise<Uncertainty | null> {
@@ -241,10 +263,7 @@ function removedStatus(
 /** A superseded process retries within seconds as long as the process runs. */
 const SUPERSEDED_SHOWN_MS = 10 * MINUTE_MS;
 
-async function configurationStatus({
-  configVersion,
-  clock,
-}: Pick<OpenTenant, 'clock' | 'configVersion'>): Promise<ConfigurationStatus> {
+async function configurationStatus({ configVersion, clock }: StatusSource): Promise<ConfigurationStatus> {
   const { number, isOurs, refusedAt } = await configVersion.newest();
   const isRecent = refusedAt !== null && refusedAt > clock() - SUPERSEDED_SHOWN_MS;
   return { number, isOurs, supersededAt: isRecent ? refusedAt : null };
@@ -320,7 +339,7 @@ export async function targetStatus(
 
 /** Returns whether a read is due but not late: a recently planned target is not failing. */
 function isAwaiting(
-  { clock, planLifeMs }: Pick<OpenTenant, 'clock' | 'planLifeMs'>,
+  { clock, planLifeMs }: { clock: Clock; planLifeMs: number },
   { id }: OpenTarget,
   { awaiting }: RunReport,
   { lastPlannedAt }: StoredTarget,

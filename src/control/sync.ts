@@ -1,6 +1,7 @@
 import type { RunReport } from '../domain/runs.ts';
 import { pushTarget, type StopSignals, type TargetWriter } from '../engine/push.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ChangeTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { pullAfresh, type RefusalOf } from '../tenant/pull.ts';
@@ -41,7 +42,7 @@ export async function syncTenant(
   if (refusalOf !== undefined) await tryWhatWaits(tenant);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const written = new Map<string, number>();
-  const total = await totalPending(tenant, targets);
+  const total = await totalPending(tenant.outbox, targets);
   const drain = (target: OpenTarget) =>
     drainTarget(tenant, target, signals, (done) => {
       written.set(target.id, done);
@@ -80,8 +81,8 @@ export async function drainTarget(
   }
 }
 
-async function totalPending(tenant: Pick<OpenTenant, 'outbox'>, targets: readonly OpenTarget[]): Promise<number> {
-  const counts = await Promise.all(targets.map(({ id }) => tenant.outbox.counts(id)));
+async function totalPending(outbox: ChangeTable, targets: readonly OpenTarget[]): Promise<number> {
+  const counts = await Promise.all(targets.map(({ id }) => outbox.counts(id)));
   return counts.reduce((sum, { pending }) => sum + pending, 0);
 }
 

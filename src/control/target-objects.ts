@@ -1,14 +1,16 @@
 import type { Directory } from '../domain/project.ts';
 import { eventRule } from '../domain/views.ts';
 import type { Decision } from '../engine/diff.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ErasedPersons, LinkTable, PinTable, TargetTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import { FactSearch } from '../model/patient-facts.ts';
 import type { FieldChange } from '../model/plan-view.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
-import type { Instant } from '../model/time.ts';
+import type { Clock, Instant } from '../model/time.ts';
+import type { TenantConfiguration } from '../settings/configuration.ts';
 
 /** A record on hold. */
 export interface HeldItem {
@@ -32,7 +34,12 @@ export const NO_DIRECTORY: Directory = {
 };
 
 /** Members of a tenant that the decision on an event is computed from. */
-export interface EventDecisionSource extends Pick<OpenTenant, 'clock' | 'configuration' | 'journal' | 'tombstones'> {}
+export interface EventDecisionSource {
+  clock: Clock;
+  configuration: TenantConfiguration;
+  journal: PinTable;
+  tombstones: { load(): Promise<ErasedPersons> };
+}
 
 /** Returns the calendar's decision on an appointment, as in a plan. */
 export async function eventDecision(
@@ -60,7 +67,7 @@ const MOST_ASKED = 100;
  * @returns by record: null without an object, `unread` for an object not fetched or unreadable
  */
 export async function heldObjects(
-  { links, targetStore }: Pick<OpenTenant, 'links' | 'targetStore'>,
+  { links, targetStore }: { links: LinkTable; targetStore: TargetTable },
   target: OpenTarget,
   recordIds: readonly string[],
   signal: AbortSignal,

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { StopSignals } from '../engine/push.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError, storedError } from '../model/errors.ts';
 import type { Progress, StoredTask, TaskKind } from '../model/tasks.ts';
-import { SECOND_MS } from '../model/time.ts';
+import { type Clock, SECOND_MS } from '../model/time.ts';
 import { type Installation, requireTenant } from './installation.ts';
 
 /** Interval of a task's heartbeat. */
@@ -77,17 +76,23 @@ export async function readTask(installation: Installation, tenantId: string, id:
   return { ...others, state: state === 'running' && aliveAt < clock() - LOST_AFTER_MS ? 'lost' : state };
 }
 
+/** Where a task is stored, and the time of its heartbeats. */
+interface TaskStorage {
+  tasks: { put(id: string, task: StoredTask): Promise<void> };
+  clock: Clock;
+}
+
 /** Stores the state of an active task. */
 class TaskRecord {
   readonly task: StoredTask;
-  readonly #tenant: Pick<OpenTenant, 'tasks' | 'clock'>;
+  readonly #storage: TaskStorage;
   readonly #log: Logger;
 
-  constructor(tenant: Pick<OpenTenant, 'tasks' | 'clock'>, kind: TaskKind, log: Logger) {
-    const beganAt = tenant.clock();
+  constructor(storage: TaskStorage, kind: TaskKind, log: Logger) {
+    const beganAt = storage.clock();
     const nothing = { step: null, result: null, error: null };
     this.task = { id: randomUUID(), kind, beganAt, aliveAt: beganAt, state: 'running', ...nothing };
-    this.#tenant = tenant;
+    this.#storage = storage;
     this.#log = log;
   }
 
@@ -96,8 +101,8 @@ class TaskRecord {
   };
 
   async save(): Promise<void> {
-    this.task.aliveAt = this.#tenant.clock();
-    await this.#tenant.tasks.put(this.task.id, this.task);
+    this.task.aliveAt = this.#storage.clock();
+    await this.#storage.tasks.put(this.task.id, this.task);
   }
 
   async follow(work: Promise<object>): Promise<object> {

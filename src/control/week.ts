@@ -1,11 +1,13 @@
 import { createZone } from '../clinic/read/timestamps.ts';
 import type { Connector } from '../connectors/connector.ts';
+import type { ClinicSource } from '../domain/clinic-requests.ts';
 import { windowOf } from '../domain/mapping-sources.ts';
 import { readForDisplay } from '../domain/read-clinic.ts';
 import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../domain/week.ts';
 import { restoring } from '../engine/diff.ts';
 import { auditRules, withheldIn } from '../engine/policy.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ChangeTable, HoldTable, LinkTable, TargetTable } from '../engine/store.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, type ErrorTexts, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, ItemTime } from '../model/items.ts';
@@ -97,13 +99,13 @@ export async function viewWeek(
   signal: AbortSignal,
 ): Promise<WeekView> {
   const tenant = requireTenant(installation, tenantId);
-  const target = calendarOf(tenant, targetId);
+  const target = calendarOf(tenant.targets, targetId);
   const { zone } = tenant.configuration;
   const days = weekOf(zone, date, tenant.clock());
   const window = { fromAt: days[0]?.startAt ?? 0, toAt: days.at(-1)?.endAt ?? 0 };
   const [clinic, calendar] = await Promise.all([
     tried(signal, () => readForDisplay(tenant, target, window, signal)),
-    tried(signal, () => readCalendar(tenant, target, window, signal)),
+    tried(signal, () => readCalendar(tenant.targetStore, target, window, signal)),
   ]);
   const reading = 'read' in clinic ? clinic.read : null;
   const objects = 'read' in calendar ? calendar.read : null;
@@ -132,7 +134,7 @@ export async function viewWeek(
 }
 
 /** @throws MirrorError `settings`, code `no-such-target`, also for a target in a CRM */
-function calendarOf({ targets }: Pick<OpenTenant, 'targets'>, id: string): OpenTarget {
+function calendarOf(targets: ReadonlyMap<string, OpenTarget>, id: string): OpenTarget {
   const target = targets.get(id);
   if (target !== undefined && target.crm === null) return target;
   throw new MirrorError(message('no-such-calendar', { id: JSON.stringify(id) }), {
@@ -178,12 +180,12 @@ async function tried<Value>(
 
 /** Returns managed objects in a window; null without a calendar. */
 async function readCalendar(
-  tenant: Pick<OpenTenant, 'targetStore'>,
+  targetStore: TargetTable,
   target: OpenTarget,
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<RemoteItem<CalendarItem>[] | null> {
-  const { container } = await tenant.targetStore.read(target.id);
+  const { container } = await targetStore.read(target.id);
   if (container === null) return null;
   const objects: RemoteItem<CalendarItem>[] = [];
   for await (const page of eventsOf(target).read(container, window, signal)) objects.push(...page);
@@ -202,22 +204,33 @@ interface Sides {
   window: TimeWindow;
 }
 
+/** Members of a tenant that the entries of a week are computed from. */
+interface WeekSource extends EventDecisionSource {
+  clinic: ClinicSource;
+  holds: HoldTable;
+  links: LinkTable;
+  outbox: ChangeTable;
+  targetStore: TargetTable;
+}
+
 async function entriesOf(
-  tenant: EventDecisionSource & Pick<OpenTenant, 'clinic' | 'links' | 'targetStore'>,
+  tenant: WeekSource,
   target: OpenTarget,
   { reading, objects, window }: Sides,
   signal: AbortSignal,
 ): Promise<WeekEntry[]> {
   const listed = [...(reading?.snapshot.records.values() ?? [])].filter(({ time }) => time.startAt < window.toAt);
   const alone =
-    reading === null ? NOTHING_ALONE : await askClinicAlone(tenant, target, { listed, objects: objects ?? [] }, signal);
+    reading === null
+      ? NOTHING_ALONE
+      : await askClinicAlone(tenant.clinic, target, { listed, objects: objects ?? [] }, signal);
   const appointments = [...listed, ...alone.found];
   const records = [
     ...appointments.map(({ id }) => id),
     ...(objects ?? []).flatMap((each) => recordOf(each, target.identity) ?? []),
   ];
   const links = await tenant.links.readSome(target.id, [...new Set(records)]);
-  const elsewhere = objects === null ? [] : await findElsewhere(tenant, target, { links, objects }, signal);
+  const elsewhere = objects === null ? [] : await findElsewhere(tenant.targetStore, target, { links, objects }, signal);
   const decide = await eventDecision(tenant, target, links, reading?.directory ?? NO_DIRECTORY);
   return compareWeek({
     ...{ appointments, vanished: alone.vanished, unusable: alone.unusable, decide, links },
@@ -230,7 +243,7 @@ async function entriesOf(
 const NOTHING_ALONE = { found: [] as Appointment[], vanished: new Set<string>(), unusable: new Set<string>() };
 /** An event without a listed appointment may belong to a moved or deleted appointment. */
 async function askClinicAlone(
-  tenant: Pick<OpenTenant, 'clinic'>,
+  clinic: ClinicSource,
   target: OpenTarget,
   { listed, objects }: { listed: readonly Appointment[]; objects: readonly RemoteItem<CalendarItem>[] },
   signal: AbortSignal,
@@ -241,7 +254,7 @@ async function askClinicAlone(
   );
   const asked = [...unlisted].slice(0, MOST_ASKED_ALONE);
   const answers = await Promise.all(
-    asked.map(async (id) => ({ id, answer: await tried(signal, () => tenant.clinic.readAppointment(id, signal)) })),
+    asked.map(async (id) => ({ id, answer: await tried(signal, () => clinic.readAppointment(id, signal)) })),
   );
   const lookups = answers.flatMap(({ id, answer }) => ('read' in answer ? [{ id, lookup: answer.read }] : []));
   return {
@@ -253,12 +266,12 @@ async function askClinicAlone(
 
 /** A user may have moved an event to a different week. */
 async function findElsewhere(
-  tenant: Pick<OpenTenant, 'targetStore'>,
+  targetStore: TargetTable,
   target: OpenTarget,
   { links, objects }: { links: ReadonlyMap<string, Link>; objects: readonly RemoteItem<CalendarItem>[] },
   signal: AbortSignal,
 ): Promise<RemoteItem<CalendarItem>[]> {
-  const { container } = await tenant.targetStore.read(target.id);
+  const { container } = await targetStore.read(target.id);
   const seen = new Set(objects.map((each) => recordOf(each, target.identity)));
   const keys = [...links.values()]
     .filter(({ recordId }) => !seen.has(recordId))
@@ -278,7 +291,7 @@ function uncompared(entry: WeekEntry): WeekEntry {
 
 /** Adds the next step to each difference. */
 async function withNext(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'outbox' | 'targetStore'>,
+  tenant: WeekSource,
   target: OpenTarget,
   entries: readonly WeekEntry[],
 ): Promise<{ entry: WeekEntry; next: WeekNext | null }[]> {

@@ -8,7 +8,6 @@ import { type ActAbout, type Acting, recordAct } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
 import type { Document } from '../documents/document.ts';
 import type { StopSignals } from '../engine/push.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Language } from '../messages/message.ts';
 import { render, textOfIssue } from '../messages/message.ts';
 import type { AccessLevel, AccessRights, ActFacts } from '../model/acts.ts';
@@ -155,7 +154,7 @@ export interface OperationDefinition<
     path: string;
     names: Readonly<Record<Language, string>>;
     /** Whether the navigation of a clinic has the page; always if absent. */
-    isOf?(tenant: Pick<OpenTenant, 'reminders'>): boolean;
+    isOf?(tenant: { reminders: object | null }): boolean;
   };
   /** Returns facts of the result for the audit log. */
   auditResult?(result: Result): ActFacts;
