@@ -15,7 +15,7 @@ import type { RecentObjectStore } from '../../state/recent-objects.ts';
 import type { TargetStore } from '../../state/targets.ts';
 import type { TombstoneStore } from '../../state/tombstones.ts';
 
-/** A tenant, as far as the data of one patient concerns it: the clinic to ask, the targets to erase from, and all stores with record ids. */
+/** A tenant, as far as the data of one patient concerns it: the clinic to ask, the targets to erase from, the stores with record ids. */
 export interface ForgottenTenant extends FailureContext {
   clinic: ClinicSource;
   targets: ReadonlyMap<string, OpenTarget>;
