@@ -1,10 +1,10 @@
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Patient } from '../../model/records.ts';
 import type { AddressKind } from '../../model/reminders.ts';
 import { telephonesIn } from '../../model/telephones.ts';
 import { patientsOf } from '../../model/visits.ts';
+import type { ForgottenTenant } from './ports.ts';
 import { unlessForbidden } from './records.ts';
 
 /** An e-mail address or a telephone number, as typed. Patient data. */
@@ -49,7 +49,7 @@ export interface FoundByContact {
  * @throws MirrorError `settings`, code `contact-unknown` for no patient and no message; errors of the clinic API
  */
 export async function findByContact(
-  { clinic, reminders }: Pick<OpenTenant, 'clinic' | 'reminders'>,
+  { clinic, reminders }: ForgottenTenant,
   contact: Contact,
   signal: AbortSignal,
 ): Promise<FoundByContact> {

@@ -1,10 +1,9 @@
-import type { TargetAuditor } from '../../engine/audit-target.ts';
 import { HIGHEST_ID_ATTEMPT } from '../../engine/identity.ts';
 import type { PreparedTarget } from '../../engine/lane.ts';
 import { openContainer, recordFailure } from '../../engine/lane.ts';
 import type { Lease } from '../../engine/store.ts';
 import { laneLease } from '../../engine/store.ts';
-import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
@@ -13,9 +12,11 @@ import type { ItemKey, Link, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { PlannedChange } from '../../model/plan.ts';
 import type { Progress } from '../../model/tasks.ts';
+import type { Instant } from '../../model/time.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
 import { targetWork, waitForLease } from '../../state/leases.ts';
-import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
+import type { ForgottenTenant } from './ports.ts';
+import { findNewer, type PatientRecords } from './records.ts';
 
 /** Largest number of names per lookup. */
 const KEYS_AT_ONCE = 100;
@@ -36,35 +37,13 @@ export interface Erasure {
   traces: ErasedTraces;
 }
 
-/** Members of a tenant that hold traces of a patient outside its targets. */
-interface TraceRemover
-  extends Pick<
-    OpenTenant,
-    | 'clock'
-    | 'holds'
-    | 'journal'
-    | 'recentObjects'
-    | 'links'
-    | 'plans'
-    | 'reminders'
-    | 'reminderTraces'
-    | 'runs'
-    | 'targetStore'
-    | 'targets'
-    | 'tasks'
-    | 'tombstones'
-  > {}
-
-/** Members of a tenant that erasing a patient uses. */
-type PatientEraser = PatientRecordSource & Pick<OpenTenant, keyof TargetAuditor> & TraceRemover;
-
 /**
  * Starts the erasure of a patient: finds objects without links, adds erasures to the outboxes without the guard, stores the tombstone, and
  * removes the records from the rest of the state. No cycle plans meanwhile. Safe to repeat.
  * @throws MirrorError if the clinic is unreadable
  */
 export async function eraseRecords(
-  tenant: PatientEraser,
+  tenant: ForgottenTenant,
   records: PatientRecords,
   progress: Progress,
   signal: AbortSignal,
@@ -100,10 +79,8 @@ export async function eraseRecords(
 /**
  * Returns targets that may contain data, with or without a known calendar: a damaged record names none.
  */
-async function writtenTargets(
-  tenant: Pick<OpenTenant, 'log' | 'targetStore' | 'targets'>,
-): Promise<ReadonlySet<string>> {
-  const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
+async function writtenTargets({ targets, targetStore }: ForgottenTenant): Promise<ReadonlySet<string>> {
+  const summaries = await targetStore.summarize([...targets.keys()]);
   const written = [...summaries].filter(
     ([, { record, linksVersion }]) =>
       record.container !== null || linksVersion !== null || record.lastPlannedAt !== null,
@@ -115,7 +92,7 @@ async function writtenTargets(
  * Creates links for unlinked objects of the patient: objects outside the window, and objects whose record is missing in the clinic's list.
  */
 async function searchTarget(
-  tenant: Pick<OpenTenant, keyof TargetAuditor>,
+  tenant: ForgottenTenant,
   target: OpenTarget,
   records: PatientRecords,
   { progress, signal }: { progress: Progress; signal: AbortSignal },
@@ -145,7 +122,7 @@ async function searchTarget(
 }
 
 async function lookFor(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'targets'>,
+  tenant: ForgottenTenant,
   { target, container }: PreparedTarget<OpenTarget>,
   records: PatientRecords,
   signal: AbortSignal,
@@ -162,7 +139,7 @@ async function lookFor(
   for (const keys of slices([...candidates.keys()], KEYS_AT_ONCE)) {
     for (const remote of await connector.find(container, keys, signal)) {
       const candidate = candidates.get(remote.key);
-      if (candidate !== undefined) links.push(linkOf(tenant, target, remote, candidate));
+      if (candidate !== undefined) links.push(linkOf(target, remote, candidate, tenant.clock()));
     }
   }
   if (records.isGone && target.crm !== null && target.stream !== 'patients') {
@@ -173,7 +150,7 @@ async function lookFor(
 
 /** For a patient deleted in the clinic, the CRM contact lists the associated objects. Each found object becomes a record to erase. */
 async function readOfContact(
-  tenant: Pick<OpenTenant, 'clock' | 'targets'>,
+  tenant: ForgottenTenant,
   { target, container }: PreparedTarget<OpenTarget>,
   { records: { ids, patientId }, linked }: { records: PatientRecords; linked: ReadonlyMap<string, Link> },
   signal: AbortSignal,
@@ -189,24 +166,24 @@ async function readOfContact(
       const idAttempt = recordId === null ? null : target.identity.idAttemptOf(recordId, remote.key);
       if (recordId === null || idAttempt === null || ids[target.stream].has(recordId)) continue;
       ids[target.stream].add(recordId);
-      if (!linked.has(recordId)) links.push(linkOf(tenant, target, remote, { recordId, idAttempt }));
+      if (!linked.has(recordId)) links.push(linkOf(target, remote, { recordId, idAttempt }, tenant.clock()));
     }
   }
   return links;
 }
 
 function linkOf(
-  { clock }: Pick<OpenTenant, 'clock'>,
   { identity }: OpenTarget,
   { key, remoteId, versionTag, item }: RemoteItem<Item>,
   candidate: { recordId: string; idAttempt: number },
+  now: Instant,
 ): Link {
   return {
     ...candidate,
     // Empty, because the object will be erased without comparison.
     fingerprint: '',
     versionTag,
-    ...(item === null ? { startAt: clock(), endAt: clock() } : identity.spanOf(item)),
+    ...(item === null ? { startAt: now, endAt: now } : identity.spanOf(item)),
     remoteId: remoteId === key ? null : remoteId,
     drift: null,
   };
@@ -214,7 +191,7 @@ function linkOf(
 
 /** Includes records without a link, because deleted objects may remain in the vendor's bin. */
 async function putErasures(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'outbox'>,
+  tenant: ForgottenTenant,
   target: OpenTarget,
   { ids }: PatientRecords,
   { isWritten, lease }: { isWritten: boolean; lease: Lease },
@@ -237,7 +214,7 @@ async function putErasures(
 
 /** Removes messages of a patient whose id is unknown: no appointment in the clinic and no patient belongs to them. */
 export async function eraseMessages(
-  { reminders, reminderTraces }: Pick<OpenTenant, 'reminders' | 'reminderTraces'>,
+  { reminders, reminderTraces }: ForgottenTenant,
   messages: ReadonlySet<string>,
 ): Promise<ErasedTraces> {
   const traced = await reminderTraces.find(null, [], messages);
@@ -247,9 +224,9 @@ export async function eraseMessages(
   return { ...nothing, ...(await reminderTraces.erase(traced, [])) };
 }
 
-async function removeTraces(tenant: TraceRemover, records: PatientRecords): Promise<ErasedTraces> {
+async function removeTraces(tenant: ForgottenTenant, records: PatientRecords): Promise<ErasedTraces> {
   const { journal, holds, runs, reminders } = tenant;
-  const recordsOf = recordsOfTarget(tenant, records);
+  const recordsOf = recordsOfTarget(tenant.targets, records);
   const { lines, pins } = await journal.erase(recordsOf);
   let held = 0;
   for (const target of new Set((await holds.list()).map((hold) => hold.target))) {
@@ -275,13 +252,7 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
 
 /** Removes the records from audit findings. Must run again after the lanes, because an audit may have run meanwhile. */
 export async function removeAuditFindings(
-  {
-    targets,
-    links,
-    recentObjects,
-    targetStore,
-    clock,
-  }: Pick<OpenTenant, 'clock' | 'links' | 'recentObjects' | 'targetStore' | 'targets'>,
+  { targets, links, recentObjects, targetStore, clock }: ForgottenTenant,
   { ids }: PatientRecords,
 ) {
   let removed = 0;
@@ -299,7 +270,7 @@ export async function removeAuditFindings(
  * record.
  */
 function recordsOfTarget(
-  { targets }: Pick<OpenTenant, 'targets'>,
+  targets: ReadonlyMap<string, OpenTarget>,
   { ids }: PatientRecords,
 ): (target: string) => ReadonlySet<string> {
   const all = new Set(Object.values(ids).flatMap((some) => [...some]));
@@ -313,10 +284,10 @@ function recordsOfTarget(
 
 /** Returns the progress of an erasure in numbers. */
 export async function erasedSoFar(
-  tenant: Pick<OpenTenant, 'outbox' | 'targetStore'>,
+  { outbox, targetStore }: ForgottenTenant,
   { target, recordIds, found }: ErasureOfTarget,
 ): Promise<ErasedTarget> {
-  const all = await tenant.outbox.pending(target.id);
+  const all = await outbox.pending(target.id);
   const pending = recordIds.flatMap((id) => all.get(id) ?? []).filter(({ reason }) => reason === 'forgotten');
   const open = new Set(pending.map(({ recordId }) => recordId));
   const failed = pending.filter(({ lastError }) => lastError !== null).length;
@@ -328,7 +299,7 @@ export async function erasedSoFar(
     reach: reachOf(target),
     waiting: pending.length - failed,
     failed,
-    failure: pending.length === 0 ? null : ((await tenant.targetStore.read(target.id)).failure?.code ?? null),
+    failure: pending.length === 0 ? null : ((await targetStore.read(target.id)).failure?.code ?? null),
   };
 }
 

@@ -1,8 +1,9 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
-import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS } from '../../model/time.ts';
 import { contactsOf } from './contacts.ts';
+import type { ForgottenTenant } from './ports.ts';
 import { findRecords, type PatientRecords } from './records.ts';
 
 /** Version of the documented shape (`docs/forget.md`). A change that a reader must know raises the number. */
@@ -51,13 +52,7 @@ export async function exportPatient(
 }
 
 async function inTarget(
-  {
-    clock,
-    journal,
-    links,
-    outbox,
-    targetStore,
-  }: Pick<OpenTenant, 'clock' | 'journal' | 'links' | 'outbox' | 'targetStore'>,
+  { clock, journal, links, outbox, targetStore }: ForgottenTenant,
   { id, identity, configuration }: OpenTarget,
   recordIds: readonly string[],
 ) {
@@ -85,7 +80,7 @@ async function inTarget(
 
 /** If no reminders are configured any more, only ids of messages are known. */
 async function ofReminders(
-  { clinic, clock, reminders }: Pick<OpenTenant, 'clinic' | 'clock' | 'reminders'>,
+  { clinic, clock, reminders }: ForgottenTenant,
   { patientId, ids, reminders: traces }: PatientRecords,
   signal: AbortSignal,
 ) {
@@ -125,7 +120,7 @@ async function ofReminders(
 /** Retention of an appointment of triggers after its end (`trigger-follow`). */
 const TRIGGER_LIFE_MS = DAY_MS;
 
-async function inTriggers({ triggers }: Pick<OpenTenant, 'triggers'>, recordIds: ReadonlySet<string>) {
+async function inTriggers({ triggers }: ForgottenTenant, recordIds: ReadonlySet<string>) {
   const held = [];
   for (const [endpoint, { events }] of triggers?.file.endpoints ?? []) {
     for (const event of events) {

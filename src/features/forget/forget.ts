@@ -2,13 +2,13 @@ import { type Installation, pausedError, requireTenant } from '../../control/ins
 import { resumeTargets } from '../../control/resume.ts';
 import { drainTarget } from '../../control/sync.ts';
 import type { StopSignals } from '../../engine/push.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ForgetReceipt } from '../../model/forgetting.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { type Contact, findByContact } from './contacts.ts';
 import { type Erasure, erasedSoFar, eraseMessages, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
+import type { ForgottenTenant } from './ports.ts';
 import { findRecords, type PatientRecords } from './records.ts';
 import type { ForgetPreview } from './schemas.ts';
 
@@ -118,11 +118,7 @@ export async function followAgain(
   return { tenant: tenantId, changed };
 }
 
-async function findPatient(
-  tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
-  who: string | Contact,
-  signal: AbortSignal,
-) {
+async function findPatient(tenant: ForgottenTenant, who: string | Contact, signal: AbortSignal) {
   if (typeof who !== 'string') return findByContact(tenant, who, signal);
   return { patients: [who], messages: new Set<string>() };
 }
@@ -137,16 +133,13 @@ function ambiguous(): MirrorError {
   });
 }
 
-function runningTenant(installation: Installation, id: string): OpenTenant {
+function runningTenant(installation: Installation, id: string) {
   const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(installation, id);
   return tenant;
 }
 
-async function upcomingInCalendars(
-  { targets, links }: Pick<OpenTenant, 'links' | 'targets'>,
-  { upcoming }: PatientRecords,
-): Promise<number> {
+async function upcomingInCalendars({ targets, links }: ForgottenTenant, { upcoming }: PatientRecords): Promise<number> {
   const shown = new Set<string>();
   for (const { id } of [...targets.values()].filter(({ crm }) => crm === null)) {
     for (const recordId of (await links.readSome(id, [...upcoming])).keys()) shown.add(recordId);

@@ -1,4 +1,5 @@
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ForgetWarning } from '../../model/forgetting.ts';
 import type { StreamName } from '../../model/items.ts';
@@ -7,6 +8,7 @@ import type { TracedReminders } from '../../model/reminders.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
 import { patientsOf, visitsOf } from '../../model/visits.ts';
+import type { ForgottenTenant } from './ports.ts';
 
 /** Years of past appointments in the clinic query: the usual retention of care records. Project choice. */
 const YEARS_BACK = 10;
@@ -27,16 +29,13 @@ export interface PatientRecords {
   warnings: Set<ForgetWarning>;
 }
 
-/** Members of a tenant that a patient's records are looked up in. */
-export interface PatientRecordSource extends Pick<OpenTenant, 'clinic' | 'clock' | 'reminderTraces' | 'targets'> {}
-
 /**
  * Finds the records of a patient: the patient, ten years of past appointments, future appointments, invoices if a target uses them, and
  * reminders. A patient deleted in the clinic is not an error.
  * @throws MirrorError if the clinic is unreadable
  */
 export async function findRecords(
-  tenant: PatientRecordSource,
+  tenant: ForgottenTenant,
   { patientId, messages = new Set() }: Pick<PatientRecords, 'patientId'> & Partial<Pick<PatientRecords, 'messages'>>,
   progress: Progress,
   signal: AbortSignal,
@@ -50,7 +49,7 @@ export async function findRecords(
     isGone: false,
     warnings: new Set(),
   };
-  await lookUpPatient(tenant, records, signal);
+  await lookUpPatient(tenant.clinic, records, signal);
   const spans = spansOf(tenant);
   for (const [index, span] of spans.entries()) {
     progress('reading the clinic', index, spans.length);
@@ -65,21 +64,17 @@ export async function findRecords(
  * Reads the cycle's range again. Must run while no cycle can plan, so that concurrent bookings are found.
  * @throws MirrorError if the clinic is unreadable
  */
-export async function findNewer(
-  tenant: PatientRecordSource,
-  records: PatientRecords,
-  signal: AbortSignal,
-): Promise<void> {
+export async function findNewer(tenant: ForgottenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
   const now = tenant.clock();
-  const { pastDays, futureDays } = widest(tenant);
+  const { pastDays, futureDays } = widest(tenant.targets);
   await readSpan(tenant, records, { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS }, signal);
   await traceReminders(tenant, records, signal);
 }
 
 /** Splits the range by year, to show progress. */
-function spansOf(tenant: Pick<OpenTenant, 'clock' | 'targets'>): TimeWindow[] {
-  const now = tenant.clock();
-  const endAt = now + Math.max(YEAR_MS, widest(tenant).futureDays * DAY_MS);
+function spansOf({ clock, targets }: ForgottenTenant): TimeWindow[] {
+  const now = clock();
+  const endAt = now + Math.max(YEAR_MS, widest(targets).futureDays * DAY_MS);
   const spans: TimeWindow[] = [];
   for (let fromAt = now - YEARS_BACK * YEAR_MS; fromAt < endAt; fromAt += YEAR_MS) {
     spans.push({ fromAt, toAt: Math.min(fromAt + YEAR_MS, endAt) });
@@ -87,7 +82,7 @@ function spansOf(tenant: Pick<OpenTenant, 'clock' | 'targets'>): TimeWindow[] {
   return spans;
 }
 
-function widest({ targets }: Pick<OpenTenant, 'targets'>): { pastDays: number; futureDays: number } {
+function widest(targets: ReadonlyMap<string, OpenTarget>): { pastDays: number; futureDays: number } {
   const windows = [...targets.values()].map(({ configuration }) => configuration.window);
   return {
     pastDays: Math.max(1, ...windows.map(({ pastDays }) => pastDays)),
@@ -95,13 +90,9 @@ function widest({ targets }: Pick<OpenTenant, 'targets'>): { pastDays: number; f
   };
 }
 
-async function lookUpPatient(
-  tenant: Pick<OpenTenant, 'clinic'>,
-  records: PatientRecords,
-  signal: AbortSignal,
-): Promise<void> {
+async function lookUpPatient(clinic: ClinicSource, records: PatientRecords, signal: AbortSignal): Promise<void> {
   const { warnings, patientId } = records;
-  const answer = await unlessForbidden(() => tenant.clinic.readPatient(patientId, signal));
+  const answer = await unlessForbidden(() => clinic.readPatient(patientId, signal));
   if (answer === null) warnings.add('patient-unread');
   else if ('absent' in answer) {
     records.isGone = true;
@@ -110,15 +101,15 @@ async function lookUpPatient(
 }
 
 async function readSpan(
-  tenant: Pick<OpenTenant, 'clinic' | 'clock'>,
+  { clinic, clock }: ForgottenTenant,
   records: PatientRecords,
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<void> {
-  const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
+  const snapshot = await clinic.readAppointments({ agendaIds: null, window }, signal);
   if (snapshot.completeness === 'partial') records.warnings.add('appointments-partial');
   for (const appointment of [...snapshot.records.values()].flatMap(visitsOf)) {
-    if (appointment.patientId === records.patientId) addAppointment(records, appointment, tenant.clock());
+    if (appointment.patientId === records.patientId) addAppointment(records, appointment, clock());
   }
 }
 
@@ -129,13 +120,13 @@ function addAppointment({ ids, upcoming }: PatientRecords, { id, time, status }:
 }
 
 async function readInvoices(
-  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'targets'>,
+  { clinic, clock, targets }: ForgottenTenant,
   records: PatientRecords,
   signal: AbortSignal,
 ): Promise<void> {
-  if (![...tenant.targets.values()].some(({ stream }) => stream === 'invoices')) return;
-  const doctorsFrom = new Date(tenant.clock()).toISOString().slice(0, 10);
-  const snapshot = await unlessForbidden(() => tenant.clinic.readInvoices({ withDoctors: false, doctorsFrom }, signal));
+  if (![...targets.values()].some(({ stream }) => stream === 'invoices')) return;
+  const doctorsFrom = new Date(clock()).toISOString().slice(0, 10);
+  const snapshot = await unlessForbidden(() => clinic.readInvoices({ withDoctors: false, doctorsFrom }, signal));
   if (snapshot === null) return void records.warnings.add('invoices-unread');
   if (snapshot.completeness === 'partial') records.warnings.add('invoices-partial');
   for (const { id, patientId } of snapshot.records.values()) {
@@ -148,16 +139,16 @@ async function readInvoices(
  * patient remain.
  */
 async function traceReminders(
-  tenant: Pick<OpenTenant, 'clinic' | 'reminderTraces'>,
+  { clinic, reminderTraces }: ForgottenTenant,
   records: PatientRecords,
   signal: AbortSignal,
 ): Promise<void> {
   const { ids, patientId } = records;
-  const { reminders, links } = await tenant.reminderTraces.find(patientId, [...ids.appointments], records.messages);
+  const { reminders, links } = await reminderTraces.find(patientId, [...ids.appointments], records.messages);
   const others = new Set<string>();
   for (const { appointmentId } of reminders) {
     if (appointmentId === null || ids.appointments.has(appointmentId) || others.has(appointmentId)) continue;
-    const answer = await tenant.clinic.readAppointment(appointmentId, signal);
+    const answer = await clinic.readAppointment(appointmentId, signal);
     const isOwn = !('found' in answer) || patientsOf(answer.found).includes(patientId);
     if (!isOwn) others.add(appointmentId);
     else ids.appointments.add(appointmentId);

@@ -1,13 +1,13 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import type { Acting } from '../../control/recording.ts';
 import type { HeldItem } from '../../control/target-objects.ts';
-import { type EventDecisionSource, eventDecision, heldObjects, NO_DIRECTORY } from '../../control/target-objects.ts';
+import { eventDecision, heldObjects, NO_DIRECTORY } from '../../control/target-objects.ts';
 import { fieldTeller } from '../../domain/field-changes.ts';
 import { windowOf } from '../../domain/mapping-sources.ts';
 import type { Directory } from '../../domain/project.ts';
 import { readForDisplay } from '../../domain/read-clinic.ts';
 import type { GoneCounts } from '../../engine/guard.ts';
-import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { ApprovalRequest } from '../../model/acts.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Link } from '../../model/operations.ts';
@@ -18,7 +18,7 @@ import { REMINDERS } from '../../model/reminders.ts';
 import { DAY_MS, type TimeWindow } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
 import { noSuchHold } from '../../state/holds.ts';
-import { shownHold, type TenantHold } from './holds.ts';
+import { type HeldTenant, shownHold, type TenantHold } from './holds.ts';
 
 /** A hold with the details for a decision. */
 export interface HoldView {
@@ -71,20 +71,12 @@ export async function viewHold(
 
 type HoldContent = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
 
-/** Members of a tenant that the records of a hold are shown from. */
-interface HeldItemSource
-  extends EventDecisionSource,
-    Pick<OpenTenant, 'clinic' | 'followers' | 'links' | 'reminders' | 'targetStore'> {}
-
 /** @throws MirrorError `settings`, code `no-such-hold` if the target or the reminders are no longer configured */
-async function holdContentOf(
-  tenant: HeldItemSource & Pick<OpenTenant, 'targets'>,
-  hold: Hold,
-  signal: AbortSignal,
-): Promise<HoldContent> {
-  const { reminders } = tenant;
+async function holdContentOf(tenant: HeldTenant, hold: Hold, signal: AbortSignal): Promise<HoldContent> {
+  const { clinic, reminders } = tenant;
   if (hold.target === REMINDERS && reminders !== null) {
-    const { items, unread } = await reminders.heldCorrections(tenant, hold.recordIds, signal);
+    const held = { recordIds: hold.recordIds, now: tenant.clock(), zone: tenant.configuration.zone };
+    const { items, unread } = await reminders.heldCorrections(clinic, held, signal);
     return { connector: null, usual: null, items, unread, isDivisible: false };
   }
   const target = tenant.targets.get(hold.target);
@@ -105,7 +97,7 @@ export function secondPersonAbove({ actServices }: Pick<Acting, 'actServices'>, 
 }
 
 async function itemsOf(
-  tenant: HeldItemSource,
+  tenant: HeldTenant,
   target: OpenTarget,
   { recordIds, kind }: Hold,
   signal: AbortSignal,
@@ -161,7 +153,7 @@ interface Listed {
 const NOTHING_LISTED: Listed = { appointments: new Map(), directory: NO_DIRECTORY, unread: null };
 
 async function listed(
-  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'followers'>,
+  tenant: HeldTenant,
   target: OpenTarget,
   window: TimeWindow,
   signal: AbortSignal,

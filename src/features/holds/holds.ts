@@ -1,12 +1,40 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
+import type { EventDecisionSource, HeldItem } from '../../control/target-objects.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
+import type { CycleFollower } from '../../domain/followers.ts';
 import type { DeletionLimit } from '../../engine/guard.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
+import type { LinkStore } from '../../state/links.ts';
+import type { TargetStore } from '../../state/targets.ts';
 
 /** Lifetime of a decision, long enough for the affected cycles. */
 const DECISION_MS = 7 * DAY_MS;
+
+/** A tenant, as far as its holds concern it: the clinic and the targets from which held changes are shown. */
+export interface HeldTenant extends EventDecisionSource {
+  id: string;
+  clinic: ClinicSource;
+  followers: readonly CycleFollower[];
+  targets: ReadonlyMap<string, OpenTarget>;
+  targetStore: TargetStore;
+  links: LinkStore;
+  /** Null without configured reminders. */
+  reminders: HoldingReminders | null;
+}
+
+/** Reminders of a tenant, as far as holds of corrections concern them. */
+interface HoldingReminders {
+  file: { correctionGuard: DeletionLimit };
+  /** Returns what an approval would correct. `unread`: error code of the clinic. */
+  heldCorrections(
+    clinic: ClinicSource,
+    held: { recordIds: readonly string[]; now: Instant; zone: string },
+    signal: AbortSignal,
+  ): Promise<{ items: HeldItem[]; unread: string | null }>;
+}
 
 /** A hold with its tenant. */
 export interface TenantHold extends Hold {
@@ -18,14 +46,11 @@ export interface TenantHold extends Hold {
 }
 
 /** Adds tenant, limit and digest to a hold. */
-export function shownHold(hold: Hold, tenant: Pick<OpenTenant, 'id' | 'targets' | 'reminders'>): TenantHold {
+export function shownHold(hold: Hold, tenant: HeldTenant): TenantHold {
   return { ...hold, tenant: tenant.id, limit: limitOf(hold, tenant), seen: seenCode(hold) };
 }
 
-function limitOf(
-  { kind, target, exceededIn }: Hold,
-  { targets, reminders }: Pick<OpenTenant, 'targets' | 'reminders'>,
-): DeletionLimit | null {
+function limitOf({ kind, target, exceededIn }: Hold, { targets, reminders }: HeldTenant): DeletionLimit | null {
   if (kind === 'corrections') return reminders?.file.correctionGuard ?? null;
   const guard = targets.get(exceededIn ?? target)?.configuration.guard;
   if (guard === undefined) return null;

@@ -6,7 +6,6 @@ import { planCycle } from '../../engine/cycle.ts';
 import { openContainer } from '../../engine/lane.ts';
 import type { Lease } from '../../engine/store.ts';
 import { laneLease } from '../../engine/store.ts';
-import type { OpenTenant, TenantEngine } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
@@ -14,7 +13,7 @@ import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
 import { targetWork, waitForLease } from '../../state/leases.ts';
 import { type ApprovedPair, fromMatchFile } from './file.ts';
-import { matchableTarget } from './propose.ts';
+import { type MatchedTenant, matchableTarget } from './propose.ts';
 import type { MatchResult } from './schemas.ts';
 
 /** Reason why a pair remains unchanged. */
@@ -34,7 +33,7 @@ const AT_ONCE = 100;
 
 /** Parameters of the work on a file, while planner and lane are locked. */
 interface Work extends MatchableTarget {
-  tenant: TenantEngine & Pick<OpenTenant, 'links' | 'outbox'>;
+  tenant: MatchedTenant;
   pairs: readonly ApprovedPair[];
   plan: Lease;
   lane: Lease;

@@ -6,7 +6,7 @@ import { patientSource } from '../../domain/mapping-sources.ts';
 import type { Trait } from '../../domain/matching.ts';
 import { remoteIdOf } from '../../engine/audit-target.ts';
 import { planCycle } from '../../engine/cycle.ts';
-import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
@@ -15,6 +15,7 @@ import { eachInPieces } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { inPieces } from '../../pieces/in-pieces.ts';
+import type { MatchedTenant } from './propose.ts';
 import type { Duplicate, DuplicatesView } from './schemas.ts';
 
 /** A duplicate without page URLs. */
@@ -48,7 +49,7 @@ export async function tenantDuplicates(
 }
 
 async function duplicatesOf(
-  tenant: Pick<OpenTenant, 'links' | 'targetStore'>,
+  tenant: MatchedTenant,
   target: OpenTarget,
   reading: ClinicReading,
   signal: AbortSignal,

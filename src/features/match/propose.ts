@@ -1,12 +1,20 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from '../../control/matching.ts';
 import { planCycle } from '../../engine/cycle.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { TenantEngine } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
+import type { LinkStore } from '../../state/links.ts';
+import type { Outbox } from '../../state/outbox.ts';
 import { toMatchFile } from './file.ts';
+
+/** A tenant, as far as matching its patients with contacts concerns it: its cycle, its links and its waiting changes. */
+export interface MatchedTenant extends TenantEngine {
+  links: LinkStore;
+  outbox: Outbox;
+}
 
 /** Counts of a search. */
 export interface MatchView extends MatchCounts {
@@ -50,7 +58,7 @@ export async function proposeMatches(
 }
 
 /** @throws MirrorError `settings`, code `no-such-target` */
-export function matchableTarget({ targets }: Pick<OpenTenant, 'targets'>, id: string): MatchableTarget {
+export function matchableTarget({ targets }: MatchedTenant, id: string): MatchableTarget {
   const target = targets.get(id);
   const matchable = target === undefined ? null : asMatchable(target);
   if (matchable !== null) return matchable;

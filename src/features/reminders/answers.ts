@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Installation } from '../../control/installation.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { Answer, LedgerEntry } from '../../model/reminders.ts';
@@ -10,7 +9,7 @@ import { HOUR_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import { isShared } from '../../model/visits.ts';
 import { reportDamaged } from '../../state/damaged.ts';
 import type { AnswerDirectory, AnswerLink } from './answer-store.ts';
-import type { OpenAnswers, OpenReminders } from './ports.ts';
+import type { OpenAnswers, OpenReminders, RemindedTenant } from './ports.ts';
 
 /**
  * Message of an answer page:
@@ -73,7 +72,7 @@ const OVER = ['arrived', 'in_progress', 'completed', 'no_show'];
 
 /** Data of a valid link. */
 interface Asked {
-  tenant: Pick<OpenTenant, 'configuration' | 'id' | 'log'>;
+  tenant: RemindedTenant;
   clinic: ReturnType<AnswerParts['clinicOf']>;
   reminders: OpenReminders;
   answers: OpenAnswers;
@@ -87,7 +86,7 @@ export interface AnswerParts {
   installation: Installation;
   directory: AnswerDirectory;
   /** Returns the clinic of a tenant, with limits for a waiting user. */
-  clinicOf(tenant: Pick<OpenTenant, 'id'>): Pick<ClinicSource, 'readAppointment' | 'setStatus'>;
+  clinicOf(tenant: { id: string }): Pick<ClinicSource, 'readAppointment' | 'setStatus'>;
 }
 
 /** Creates the pages. */

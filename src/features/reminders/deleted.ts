@@ -1,4 +1,4 @@
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
@@ -23,7 +23,7 @@ export function deletedAsCancelled(answer: Lookup<Appointment>): Lookup<Appointm
  * @returns what the cycle saw, without deleted appointments that were not read: they are compared later
  */
 export async function withDeleted(
-  tenant: { reminders: OpenReminders; readAppointment: OpenTenant['clinic']['readAppointment'] },
+  tenant: { reminders: OpenReminders; readAppointment: ClinicSource['readAppointment'] },
   seen: SeenByPatients,
   now: Instant,
 ): Promise<SeenByPatients> {

@@ -1,4 +1,3 @@
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Language } from '../../messages/message.ts';
 import { LOCALES } from '../../messages/message.ts';
 import type { LedgerEntry } from '../../model/reminders.ts';
@@ -15,7 +14,7 @@ import {
 } from './content.ts';
 import { dayOf } from './due.ts';
 import { comparableAddress } from './places.ts';
-import type { OpenReminders } from './ports.ts';
+import type { OpenReminders, RemindedTenant } from './ports.ts';
 import { prepare, type Ready } from './prepare.ts';
 import type { Step } from './steps.ts';
 import type { Claim } from './store.ts';
@@ -42,15 +41,13 @@ interface GroupMessage {
   ready: Ready;
 }
 
-type Preparing = Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id'>;
-
 /**
  * Finds other visits of the recipient for the same message, and claims and prepares their reminders: reminders of one rule and one day, or
  * due corrections. The earliest reminder collects the others, so that two workers do not send two messages.
  * @returns the step instead of a message while another worker has one of the reminders
  */
 export async function gather(
-  tenant: Preparing,
+  tenant: RemindedTenant,
   reminders: OpenReminders,
   main: Member,
   signal: AbortSignal,

@@ -1,4 +1,3 @@
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Logger } from '../../log/logger.ts';
 import { exponentialBackoffMs } from '../../model/backoff.ts';
 import { asMirrorError, MirrorError, STATE_WENT_BACK } from '../../model/errors.ts';
@@ -7,7 +6,7 @@ import { reportDamaged } from '../../state/damaged.ts';
 import type { Delivery } from './channels/channel.ts';
 import { recordOutcome } from './corrections.ts';
 import { gather, type Member } from './group.ts';
-import type { OpenReminders } from './ports.ts';
+import type { OpenReminders, RemindedTenant } from './ports.ts';
 import { prepare, type Ready, UNCERTAINTY_RETRY_MS } from './prepare.ts';
 import { deadlineOf, PATIENT_INACTIVE } from './rules.ts';
 import { dropped, isForInactive, nextHour, type Step, stillAt, unclear } from './steps.ts';
@@ -21,16 +20,12 @@ const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
 /** Delay between checks of whether decisions are persisted. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
 
-/** Members of a tenant that one step of a reminder uses. */
-interface ReminderStep
-  extends Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id' | 'log' | 'outages' | 'protection'> {}
-
 /**
  * Processes one reminder with present clinic data: delivers, drops or reschedules the reminder. Safe to run twice, in parallel, and to
  * interrupt anywhere. A possibly delivered reminder is not delivered again, unless the receiver recognises repeated ids.
  */
 export async function remind(
-  tenant: ReminderStep & Pick<OpenTenant, 'reminders'>,
+  tenant: RemindedTenant,
   id: string,
   { stop, abort }: { stop: AbortSignal; abort: AbortSignal },
 ): Promise<void> {
@@ -51,7 +46,12 @@ interface Taken {
 }
 
 /** Returns the step of one claim. Throws only for Redis errors; the claim then expires, and the ledger contains the progress. */
-async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Taken> {
+async function take(
+  tenant: RemindedTenant,
+  reminders: OpenReminders,
+  claim: Claim,
+  abort: AbortSignal,
+): Promise<Taken> {
   const { entry } = claim;
   const alone = (step: Step): Taken => ({ step, claims: [claim] });
   // The name is a keyed hash, so that an attacker with only Redis access cannot send messages.
@@ -74,7 +74,7 @@ async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim
 
 /** Stores the intent, delivers, and returns the result. */
 async function handOver(
-  tenant: Pick<OpenTenant, 'clock' | 'id' | 'log' | 'outages' | 'protection'>,
+  tenant: RemindedTenant,
   reminders: OpenReminders,
   members: readonly [Member, ...Member[]],
   { ready, abort }: { ready: Ready; abort: AbortSignal },
@@ -149,7 +149,7 @@ function within(durationMs: number, abort: AbortSignal): AbortSignal {
 
 /** Stores refusals that apply to the patient or channel, for all later reminders. */
 async function remember(
-  { clock, log }: Pick<OpenTenant, 'clock' | 'log'>,
+  { clock, log }: RemindedTenant,
   { optOuts, ledger }: OpenReminders,
   { channel, recipient }: Ready,
   { optedOut, channelGone, code }: Extract<Delivery, { result: 'refused' }>,
@@ -170,7 +170,7 @@ function onlyRepeat(step: Step): Step {
 }
 
 async function finish(
-  tenant: Pick<OpenTenant, 'clock' | 'id' | 'log'>,
+  tenant: RemindedTenant,
   reminders: OpenReminders,
   claims: readonly Claim[],
   step: Step,

@@ -1,10 +1,14 @@
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { CycleFollower, Learned, ReadingScope } from '../../domain/followers.ts';
 import { roomForEntries, TENANT_TOO_LARGE } from '../../engine/storage-limit.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { Store } from '../../engine/store.ts';
+import type { Logger } from '../../log/logger.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
+import { type Clock, DAY_MS, type Instant } from '../../model/time.ts';
+import type { TenantConfiguration } from '../../settings/configuration.ts';
+import type { HoldStore } from '../../state/holds.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
 import { withDeleted } from './deleted.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
@@ -22,12 +26,17 @@ export interface ReminderPlan {
   withdrawn: number;
 }
 
-/** Parts of reminder planning. */
-export interface ReminderPlanning
-  extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'storage' | 'tombstones'> {
+/** Parts of reminder planning. The tenant is not open yet. */
+export interface ReminderPlanning {
+  configuration: TenantConfiguration;
+  clock: Clock;
+  log: Logger;
+  holds: HoldStore;
+  storage: Store['storage'];
+  tombstones: Store['tombstones'];
   reminders: OpenReminders;
-  readPatient: OpenTenant['clinic']['readPatient'];
-  readAppointment: OpenTenant['clinic']['readAppointment'];
+  readPatient: ClinicSource['readPatient'];
+  readAppointment: ClinicSource['readAppointment'];
 }
 
 /** Plans reminders in each cycle of a tenant. */
@@ -93,10 +102,11 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
   const ofNobodyForgotten = [...appointments.values()].filter(
     ({ patientId }) => patientId === null || !isForgotten(patientId),
   );
-  const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, { locations: learned.directory, now });
+  const { zone } = tenant.configuration;
+  const wanted = wantedOf(reminders, ofNobodyForgotten, { locations: learned.directory, now, zone });
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(tenant, reminders, { wanted, appointments }, now);
-  const seen = await withDeleted(tenant, seenByPatients(tenant, learned, ofNobodyForgotten), now);
+  const seen = await withDeleted(tenant, seenByPatients(learned, ofNobodyForgotten, zone), now);
   const soon = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
   const watched = soon.map(({ appointmentId }) => appointmentId);
   await followReschedules(tenant, reminders, { ...seen, watched, coveredUntilAt: learned.coveredUntilAt }, now);
@@ -110,24 +120,23 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
 }
 
 function seenByPatients(
-  { configuration }: Pick<OpenTenant, 'configuration'>,
   { vanished, directory }: Learned,
   appointments: readonly Appointment[],
+  zone: string,
 ): SeenByPatients {
   const byId = new Map(appointments.map((appointment) => [appointment.id, appointment]));
-  return { appointments: byId, vanished, locations: directory, zone: configuration.zone };
+  return { appointments: byId, vanished, locations: directory, zone };
 }
 
 function wantedOf(
-  { configuration }: Pick<OpenTenant, 'configuration'>,
   reminders: OpenReminders,
   appointments: Iterable<Appointment>,
-  { locations, now }: { locations: LocationCatalogue; now: Instant },
+  { locations, now, zone: zoneOfClinic }: { locations: LocationCatalogue; now: Instant; zone: string },
 ): Map<string, PlannedReminder> {
   const wanted = new Map<string, PlannedReminder>();
   for (const appointment of appointments) {
     if (appointment.time.startAt <= now) continue;
-    const zone = locationOf(appointment, locations)?.zone ?? configuration.zone;
+    const zone = locationOf(appointment, locations)?.zone ?? zoneOfClinic;
     for (const decision of remindersFor(appointment, reminders.rules, zone, reminders.name)) {
       if ('reminder' in decision) wanted.set(decision.reminder.id, decision.reminder);
     }

@@ -1,9 +1,13 @@
 import type { HeldItem } from '../../control/target-objects.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
+import type { Safeguard, Store } from '../../engine/store.ts';
+import type { Outages } from '../../jobs/outages.ts';
 import type { Alarms } from '../../jobs/queues.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { Logger } from '../../log/logger.ts';
 import type { Hold } from '../../model/plan.ts';
 import type { ReminderStatus, ReminderTraces } from '../../model/reminders.ts';
-import type { Instant } from '../../model/time.ts';
+import type { Clock, Instant } from '../../model/time.ts';
+import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
 import type { AnswerLink, AnswerStore } from './answer-store.ts';
 import type { ReminderChannel, ReminderContent } from './channels/channel.ts';
@@ -65,10 +69,24 @@ export interface OpenReminders {
   status(holds: readonly Hold[], now: Instant): Promise<ReminderStatus>;
   /** Returns sent facts and present clinic data of each patient with a held correction. `unread`: error code of the clinic. */
   heldCorrections(
-    tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration'>,
-    recordIds: readonly string[],
+    clinic: ClinicSource,
+    held: { recordIds: readonly string[]; now: Instant; zone: string },
     signal: AbortSignal,
   ): Promise<{ items: HeldItem[]; unread: string | null }>;
+}
+
+/** A tenant, as far as its reminders concern it: the clinic to ask before each message, and what may delay or forbid the message. */
+export interface RemindedTenant {
+  id: string;
+  configuration: TenantConfiguration;
+  clinic: ClinicSource;
+  clock: Clock;
+  log: Logger;
+  outages: Outages;
+  protection: Safeguard;
+  tombstones: Store['tombstones'];
+  /** Null without configured reminders. */
+  reminders: OpenReminders | null;
 }
 
 declare module '../../jobs/tenant.ts' {

@@ -1,5 +1,5 @@
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import { readThroughMerges } from '../../domain/read-alone.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient } from '../../model/records.ts';
 import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
@@ -12,7 +12,7 @@ import { heldReasonOf, stillFalse } from './corrections.ts';
 import { deletedAsCancelled } from './deleted.ts';
 import type { AddressHash } from './opt-outs.ts';
 import { comparableAddress, locationOf } from './places.ts';
-import type { OpenChannel, OpenReminders } from './ports.ts';
+import type { OpenChannel, OpenReminders, RemindedTenant } from './ports.ts';
 import { addressOf } from './recipients.ts';
 import { isCoveredByCorrection } from './remedies.ts';
 import type { ReminderRule } from './rules.ts';
@@ -40,7 +40,7 @@ export interface Ready {
  * @param options.early checks a reminder before its due time
  */
 export async function prepare(
-  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id'>,
+  tenant: RemindedTenant,
   reminders: OpenReminders,
   { entry }: Claim,
   { signal, early = false }: { signal: AbortSignal; early?: boolean },
@@ -57,7 +57,7 @@ export async function prepare(
   if (heldReason !== null) return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: heldReason, notSent: true };
   let source: Source;
   try {
-    source = await readSource(tenant, channel, entry, signal);
+    source = await readSource(tenant.clinic, channel, entry, signal);
   } catch (error) {
     return sourceStep(asMirrorError(error), entry.dueAt, reminders, tenant.clock());
   }
@@ -79,7 +79,7 @@ export async function prepare(
 
 /** Compares a correction again. Returns null for a reminder, and a step for an outdated correction. */
 async function correctionNow(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration'>,
+  tenant: RemindedTenant,
   reminders: OpenReminders,
   entry: LedgerEntry,
   source: Source,
@@ -111,13 +111,12 @@ interface Source {
 }
 
 async function readSource(
-  tenant: Pick<OpenTenant, 'clinic'>,
+  clinic: ClinicSource,
   channel: OpenChannel,
   { appointmentId, correction }: LedgerEntry,
   signal: AbortSignal,
 ): Promise<Source> {
   const cancels = correction?.kind === 'cancelled';
-  const { clinic } = tenant;
   const agendas = new Map((await clinic.agendas(signal)).map((agenda) => [agenda.id, agenda]));
   const locations = new Map((await clinic.locations(signal)).map((location) => [location.id, location]));
   const answer = await clinic.readAppointment(appointmentId, signal);
@@ -132,7 +131,7 @@ async function readSource(
 
 /** Finds the patient's contact data for the channel, and writes the text. */
 async function address(
-  tenant: Pick<OpenTenant, 'configuration' | 'id'>,
+  tenant: RemindedTenant,
   reminders: OpenReminders,
   {
     rule,

@@ -1,5 +1,5 @@
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import { readThroughMerges } from '../../domain/read-alone.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Patient } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder } from '../../model/reminders.ts';
@@ -35,7 +35,7 @@ export type ReadPatient = (id: string) => Promise<PatientRead | null>;
 
 /** Reads a patient through merges. A clinic that refuses access to patients reports no merge; null after another error. */
 export async function readThrough(
-  readPatient: OpenTenant['clinic']['readPatient'],
+  readPatient: ClinicSource['readPatient'],
   id: string,
   signal: AbortSignal,
 ): Promise<PatientRead | null> {
@@ -71,7 +71,7 @@ export async function isSameRecipient(
  * @returns what the cycle saw, without appointments whose patient could not be read: they are compared later
  */
 export async function followMergedPatients(
-  { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
+  { readPatient }: { readPatient: ClinicSource['readPatient'] },
   reminders: OpenReminders,
   seen: SeenByPatients,
   now: Instant,
@@ -113,7 +113,7 @@ export async function followMergedPatients(
  * others, also of another patient with the same number. Reads the patients, some in each cycle.
  */
 export async function expectRecipients(
-  { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
+  { readPatient }: { readPatient: ClinicSource['readPatient'] },
   { ledger, optOuts, channels, file, rules }: OpenReminders,
   planned: readonly (PlannedReminder & { patientId: string })[],
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { readSource } from '../../control/explain.ts';
 import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Appointment } from '../../model/records.ts';
@@ -11,7 +11,7 @@ import { mobileNumber } from './content.ts';
 import { localDay } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import { resumeReminders } from './plan.ts';
-import type { OpenReminders } from './ports.ts';
+import type { OpenReminders, RemindedTenant } from './ports.ts';
 import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from './rules.ts';
 import type {
   DeliveryReport,
@@ -55,14 +55,14 @@ export async function previewDay(
   const now = tenant.clock();
   const span = daySpan(day, now, tenant.configuration.zone);
   const window = { fromAt: span.fromAt, toAt: span.toAt + longestAheadMs(reminders.rules) };
-  const catalogue = await readLocations(tenant, signal);
+  const catalogue = await readLocations(tenant.clinic, signal);
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
   const isForgotten = await tenant.tombstones.load();
   const followed = [...snapshot.records.values()]
     .flatMap(visitsOf)
     .filter(({ patientId }) => !isForgotten(patientId ?? ''));
   const due = followed.flatMap((appointment) =>
-    decisionsFor(tenant, reminders, appointment, catalogue).flatMap((decision) =>
+    decisionsFor(reminders, appointment, tenant.configuration.zone, catalogue).flatMap((decision) =>
       'reminder' in decision && span.fromAt <= decision.reminder.dueAt && decision.reminder.dueAt < span.toAt
         ? [{ reminder: decision.reminder, appointment }]
         : [],
@@ -99,7 +99,9 @@ export async function explainReminders(
   const { source, appointment } = await readSource(tenant, appointmentId, signal);
   const entries = await reminders.ledger.ofAppointment(appointmentId);
   const decisions =
-    appointment === null ? [] : decisionsFor(tenant, reminders, appointment, await readLocations(tenant, signal));
+    appointment === null
+      ? []
+      : decisionsFor(reminders, appointment, tenant.configuration.zone, await readLocations(tenant.clinic, signal));
   const rules = decisions.map((decision): RuleView => {
     const { rule, channel } = decision;
     if ('excluded' in decision) return { rule, channel, excluded: decision.excluded };
@@ -149,7 +151,7 @@ export async function reopenChannel(
 function requireReminders(
   installation: Installation,
   id: string,
-): { tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'tombstones'>; reminders: OpenReminders } {
+): { tenant: RemindedTenant; reminders: OpenReminders } {
   const tenant = requireTenant(installation, id);
   if (tenant.reminders !== null) return { tenant, reminders: tenant.reminders };
   throw new MirrorError(message('no-reminders', { id }), {
@@ -174,7 +176,7 @@ function daySpan(day: string | null, now: Instant, zone: string) {
   }
 }
 
-async function readLocations({ clinic }: Pick<OpenTenant, 'clinic'>, signal: AbortSignal): Promise<LocationCatalogue> {
+async function readLocations(clinic: ClinicSource, signal: AbortSignal): Promise<LocationCatalogue> {
   const agendas = await clinic.agendas(signal);
   const locations = await clinic.locations(signal);
   return {
@@ -184,12 +186,12 @@ async function readLocations({ clinic }: Pick<OpenTenant, 'clinic'>, signal: Abo
 }
 
 function decisionsFor(
-  { configuration }: Pick<OpenTenant, 'configuration'>,
   { rules, name }: OpenReminders,
   appointment: Appointment,
+  zone: string,
   catalogue: LocationCatalogue,
 ): ReminderDecision[] {
-  return remindersFor(appointment, rules, locationOf(appointment, catalogue)?.zone ?? configuration.zone, name);
+  return remindersFor(appointment, rules, locationOf(appointment, catalogue)?.zone ?? zone, name);
 }
 
 /** Returns an unplanned reminder as the next cycle would plan the reminder. */

@@ -1,4 +1,4 @@
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import { type Appointment, agendasOf } from '../../model/records.ts';
 import type { LedgerEntry } from '../../model/reminders.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
@@ -39,7 +39,7 @@ interface Notified {
  * that time. The messages are then about the new appointment, so that one correction announces the move.
  */
 export async function followReschedules(
-  { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
+  { readPatient }: { readPatient: ClinicSource['readPatient'] },
   reminders: OpenReminders,
   seen: SeenLists,
   now: Instant,

@@ -1,5 +1,5 @@
 import type { HeldItem } from '../../control/target-objects.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Hold } from '../../model/plan.ts';
 import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../model/plan-view.ts';
@@ -22,26 +22,26 @@ const LOCATION = 'location';
  * after the last start, announced or found in the last cycle.
  */
 async function heldCorrections(
-  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration'>,
+  clinic: ClinicSource,
   reminders: Pick<OpenReminders, 'ledger' | 'proofs'>,
-  recordIds: readonly string[],
+  { recordIds, now, zone }: { recordIds: readonly string[]; now: Instant; zone: string },
   signal: AbortSignal,
 ): Promise<{ items: HeldItem[]; unread: string | null }> {
   const entries = await reminders.ledger.ofAppointments(recordIds);
   const announced = new Map(recordIds.map((record) => [record, lastOf(entries.get(record) ?? [])]));
-  const wrongInformation = (await reminders.ledger.wrong(tenant.clock())).filter(({ appointmentId }) =>
+  const wrongInformation = (await reminders.ledger.wrong(now)).filter(({ appointmentId }) =>
     announced.has(appointmentId),
   );
   const starts = [
     ...[...announced.values()].flatMap((entry) => entry?.startAt ?? []),
     ...wrongInformation.map(({ untilAt }) => untilAt),
   ];
-  const { appointments, locations, unread } = await listed(tenant, starts, signal);
+  const { appointments, locations, unread } = await listed(clinic, starts, signal);
   const items = recordIds.map((record): HeldItem => {
     const appointment = appointments.get(record);
     const entry = announced.get(record) ?? null;
     const agenda = appointment === undefined ? null : locations.agendas.get(appointment.agendaId);
-    const truth = appointment === undefined ? null : truthOf(appointment, locations, tenant.configuration.zone);
+    const truth = appointment === undefined ? null : truthOf(appointment, locations, zone);
     return {
       record,
       startAt: appointment?.time.startAt ?? entry?.startAt ?? null,
@@ -89,7 +89,7 @@ function textOf(text: string): FieldValue {
 }
 
 async function listed(
-  { clinic }: Pick<OpenTenant, 'clinic'>,
+  clinic: ClinicSource,
   starts: readonly number[],
   signal: AbortSignal,
 ): Promise<{ appointments: ReadonlyMap<string, Appointment>; locations: LocationCatalogue; unread: string | null }> {
@@ -116,7 +116,7 @@ export function withViews(parts: Omit<OpenReminders, 'status' | 'heldCorrections
   return {
     ...parts,
     status: (holds, now) => reminderStatus(parts, holds, now),
-    heldCorrections: (tenant, recordIds, signal) => heldCorrections(tenant, parts, recordIds, signal),
+    heldCorrections: (clinic, held, signal) => heldCorrections(clinic, parts, held, signal),
   };
 }
 

@@ -1,7 +1,6 @@
 import { nextTry, targetBackoffMs } from '../../engine/retry.ts';
 import type { Lease } from '../../engine/store.ts';
 import { isTooLarge, postSigned, type WebhookAnswer } from '../../http/signed-webhook.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
@@ -10,7 +9,7 @@ import type { TriggerEndpoint } from '../../settings/tenant-schema.ts';
 import type { Subject } from './events.ts';
 import { messageOf } from './events.ts';
 import { readSubject } from './lists.ts';
-import type { OpenTriggers } from './ports.ts';
+import type { OpenTriggers, TriggerTenant } from './ports.ts';
 import type { TriggerKey } from './store.ts';
 
 /** Longest time for an endpoint per job. Then lists are read, and other endpoints are processed. */
@@ -18,12 +17,9 @@ const TURN_MS = 20 * SECOND_MS;
 /** Delay between queries of an unreachable clinic. */
 const SOURCE_RETRY_MS = MINUTE_MS;
 
-/** Members of a tenant that delivering triggers uses. */
-export interface TriggerSender extends Pick<OpenTenant, 'clock' | 'id' | 'log' | 'outages' | 'random'> {}
-
 /** Parts of a delivery job. */
 export interface DeliveryParts {
-  tenant: TriggerSender;
+  tenant: TriggerTenant;
   triggers: OpenTriggers;
   lease: Lease;
   isForgotten: (patientId: string) => boolean;

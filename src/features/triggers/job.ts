@@ -1,10 +1,10 @@
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
 import { readAppointmentList, takeAppointments } from './appointment-job.ts';
-import { deliverTo, type TriggerSender } from './delivery.ts';
+import { deliverTo } from './delivery.ts';
 import { isAppointmentEvent, readEventLists } from './lists.ts';
-import { type ReadingParts, type TriggerReader, takeList, triggerKeysOf } from './reading.ts';
+import type { TriggerTenant } from './ports.ts';
+import { type ReadingParts, takeList, triggerKeysOf } from './reading.ts';
 
 /** Lease of a tenant's trigger job. */
 export const TRIGGERS_LEASE = 'triggers';
@@ -16,7 +16,7 @@ export const TRIGGERS_LEASE = 'triggers';
  * @returns false if a different worker holds the lease
  */
 export async function runTriggers(
-  tenant: TriggerReader & TriggerSender & Pick<OpenTenant, 'leases' | 'protection' | 'tombstones' | 'triggers'>,
+  tenant: TriggerTenant,
   options: { read: boolean },
   { stop, abort }: { stop: AbortSignal; abort: AbortSignal },
 ): Promise<boolean> {

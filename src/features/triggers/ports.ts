@@ -1,11 +1,16 @@
 import { createHmac } from 'node:crypto';
 import type { AppointmentQuery } from '../../clinic/read/snapshot.ts';
+import type { Questioner } from '../../engine/confirm.ts';
+import type { Safeguard, Store } from '../../engine/store.ts';
 import type { HttpClient } from '../../http/client.ts';
+import type { Outages } from '../../jobs/outages.ts';
 import { base32hex, derivedKey } from '../../model/hashes.ts';
 import type { Appointment, Invoice } from '../../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../../model/snapshots.ts';
+import type { Clock } from '../../model/time.ts';
 import type { Report, TriggerEvent, TriggerStatus } from '../../model/triggers.ts';
 import type { TriggerFile } from '../../settings/tenant-schema.ts';
+import type { Leases } from '../../state/leases.ts';
 import type { TriggerStore } from './store.ts';
 
 /** Clinic reads for triggers. */
@@ -30,6 +35,19 @@ export interface OpenTriggers {
   wake(delayMs: number, options: { read: boolean }): Promise<void>;
   /** Returns required actions. */
   status(): Promise<TriggerStatus>;
+}
+
+/** A tenant, as far as its triggers concern it: what reading their lists and sending their messages uses. */
+export interface TriggerTenant extends Questioner {
+  id: string;
+  clock: Clock;
+  leases: Leases;
+  outages: Outages;
+  protection: Safeguard;
+  storage: Store['storage'];
+  tombstones: Store['tombstones'];
+  /** Null without configured triggers. */
+  triggers: OpenTriggers | null;
 }
 
 declare module '../../jobs/tenant.ts' {

@@ -1,6 +1,5 @@
 import { roomForEntries, TENANT_TOO_LARGE } from '../../engine/storage-limit.ts';
 import type { Lease } from '../../engine/store.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
@@ -9,7 +8,7 @@ import type { TriggerReading } from '../../model/triggers.ts';
 import { inPieces } from '../../pieces/in-pieces.ts';
 import type { Subject } from './events.ts';
 import type { EventList } from './lists.ts';
-import type { OpenTriggers } from './ports.ts';
+import type { OpenTriggers, TriggerTenant } from './ports.ts';
 import type { TriggerKey } from './store.ts';
 
 /**
@@ -18,13 +17,9 @@ import type { TriggerKey } from './store.ts';
  */
 const ABSENT_RETENTION_MS = 90 * DAY_MS;
 
-/** Members of a tenant that reading the lists of triggers uses. */
-export interface TriggerReader
-  extends Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'holds' | 'log' | 'missedForMs' | 'random' | 'storage'> {}
-
 /** Parts of a read for one endpoint. */
 export interface ReadingParts {
-  tenant: TriggerReader;
+  tenant: TriggerTenant;
   triggers: OpenTriggers;
   lease: Lease;
   isForgotten: (patientId: string) => boolean;

@@ -1,12 +1,11 @@
 import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
 import { waitForLease } from '../../state/leases.ts';
 import { TRIGGERS_LEASE } from './job.ts';
-import type { OpenTriggers } from './ports.ts';
+import type { OpenTriggers, TriggerTenant } from './ports.ts';
 import type { TriggerList } from './schemas.ts';
 import { endpointStatuses } from './status.ts';
 
@@ -57,10 +56,7 @@ export async function reopenEndpoint(
   }
 }
 
-function requireTriggers(
-  installation: Installation,
-  id: string,
-): { tenant: Pick<OpenTenant, 'clock' | 'leases'>; triggers: OpenTriggers } {
+function requireTriggers(installation: Installation, id: string): { tenant: TriggerTenant; triggers: OpenTriggers } {
   const tenant = requireTenant(installation, id);
   if (tenant.triggers !== null) return { tenant, triggers: tenant.triggers };
   throw new MirrorError(message('no-triggers', { id }), {

@@ -1,18 +1,35 @@
 import type { Confirmations } from '../../domain/absence.ts';
 import { type ClinicReading, confirmationsOf } from '../../domain/clinic-reading.ts';
+import type { ClinicReader } from '../../domain/clinic-requests.ts';
 import { readingOf } from '../../domain/clinic-source.ts';
 import { agrees } from '../../domain/crm-rules.ts';
+import type { CycleFollower } from '../../domain/followers.ts';
 import { snapshotOf, windowOf } from '../../domain/mapping-sources.ts';
 import { readClinic } from '../../domain/read-clinic.ts';
-import { readAllStreams } from '../../domain/streams.ts';
+import { readAllStreams, type StreamReader } from '../../domain/streams.ts';
 import type { Confirmation } from '../../engine/absence.ts';
-import { confirmAll } from '../../engine/confirm.ts';
-import type { OpenTarget, OpenTenant, TenantEngine } from '../../jobs/tenant.ts';
+import { confirmAll, type Questioner } from '../../engine/confirm.ts';
+import type { LinkTable, TargetTable } from '../../engine/store.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
-import type { JournalEffect, JournalEntry } from '../../state/journal.ts';
+import type { TenantConfiguration } from '../../settings/configuration.ts';
+import type { Journal, JournalEffect, JournalEntry } from '../../state/journal.ts';
+import type { Outbox } from '../../state/outbox.ts';
 import type { Recovery } from './schemas.ts';
+
+/** A tenant, as far as undoing one of its runs concerns it: the clinic to ask, and the stores with what the run wrote. */
+export interface UndoneTenant extends ClinicReader, StreamReader, Questioner {
+  id: string;
+  configuration: TenantConfiguration;
+  targets: ReadonlyMap<string, OpenTarget>;
+  followers: readonly CycleFollower[];
+  journal: Journal;
+  outbox: Outbox;
+  links: LinkTable;
+  targetStore: TargetTable;
+}
 
 /** A record of a run to undo. */
 export interface Recoverable {
@@ -26,10 +43,7 @@ export interface Recoverable {
  * Returns changes, deletions and waiting deletions of a run, because a run undone during its lanes' work must not delete further objects.
  * Targets have their present ids.
  */
-export async function entriesOfRun(
-  tenant: Pick<OpenTenant, 'journal' | 'outbox' | 'targets'>,
-  run: string,
-): Promise<JournalEntry[]> {
+export async function entriesOfRun(tenant: UndoneTenant, run: string): Promise<JournalEntry[]> {
   const targets = [...tenant.targets.values()];
   const entries = new Map<string, JournalEntry>();
   const put = (entry: JournalEntry) => entries.set(`${entry.target}/${entry.recordId}`, entry);
@@ -46,12 +60,9 @@ export async function entriesOfRun(
   return [...entries.values()];
 }
 
-/** Members of a tenant that the questions use, in addition to the engine's. */
-type LookAtRun = Pick<OpenTenant, 'clinic' | 'configuration' | 'followers' | 'memory' | 'outages' | 'runs'>;
-
 /** Queries the clinic about every change of a run. Writes nothing. */
 export async function lookAtRun(
-  tenant: TenantEngine & LookAtRun,
+  tenant: UndoneTenant,
   entries: readonly JournalEntry[],
   progress: Progress,
   signal: AbortSignal,

@@ -1,12 +1,12 @@
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { syncTenant } from '../../control/sync.ts';
 import type { StopSignals } from '../../engine/push.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
-import { entriesOfRun, lookAtRun, type Recoverable } from './restore-records.ts';
+import type { Journal } from '../../state/journal.ts';
+import { entriesOfRun, lookAtRun, type Recoverable, type UndoneTenant } from './restore-records.ts';
 import type { TenantRun, UndoView } from './schemas.ts';
 
 /** Duration in which a restored record remains although the target's rules exclude the record. */
@@ -42,7 +42,7 @@ export async function undoRun(
   const found = await lookAtRun(tenant, await entriesOfRun(tenant, run), progress, signals.stop);
   const view = { tenant: tenant.id, run, dryRun: options.dryRun };
   if (options.dryRun) return { ...view, pinnedUntil: null, records: found.map((one) => lineOf(one, 'waiting')) };
-  const pinnedUntil = await pinDeleted(tenant, found, installation.clock() + PIN_MS);
+  const pinnedUntil = await pinDeleted(tenant.journal, found, installation.clock() + PIN_MS);
   if (found.some(({ recovery }) => recovery === 'there'))
     await syncTenant(installation, tenant.id, { progress, signals });
   return { ...view, pinnedUntil, records: await resultsOf(tenant, found) };
@@ -76,9 +76,9 @@ export async function tenantOfRun(
   installation: Installation,
   run: string,
   only: string | undefined,
-): Promise<OpenTenant> {
+): Promise<UndoneTenant> {
   const candidates = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
-  const having: OpenTenant[] = [];
+  const having: UndoneTenant[] = [];
   for (const tenant of candidates) if ((await entriesOfRun(tenant, run)).length > 0) having.push(tenant);
   const [tenant] = having;
   if (tenant !== undefined && having.length === 1) return tenant;
@@ -98,30 +98,23 @@ export async function tenantOfRun(
   });
 }
 
-async function pinDeleted(
-  tenant: Pick<OpenTenant, 'journal'>,
-  found: readonly Recoverable[],
-  untilAt: Instant,
-): Promise<Instant | null> {
+async function pinDeleted(journal: Journal, found: readonly Recoverable[], untilAt: Instant): Promise<Instant | null> {
   const putBack = found.filter(({ effect, recovery }) => effect === 'deleted' && recovery === 'there');
   for (const target of new Set(putBack.map((one) => one.target))) {
     const ids = putBack.filter((one) => one.target === target).map(({ recordId }) => recordId);
-    await tenant.journal.pin(target, ids, untilAt);
+    await journal.pin(target, ids, untilAt);
   }
   return putBack.length === 0 ? null : untilAt;
 }
 
-async function resultsOf(
-  tenant: Pick<OpenTenant, 'links' | 'outbox'>,
-  found: readonly Recoverable[],
-): Promise<UndoView['records']> {
+async function resultsOf({ links, outbox }: UndoneTenant, found: readonly Recoverable[]): Promise<UndoView['records']> {
   const waiting = new Map<string, ReadonlySet<string>>();
   const linked = new Map<string, ReadonlySet<string>>();
   for (const target of new Set(found.map((one) => one.target))) {
-    waiting.set(target, new Set((await tenant.outbox.pending(target)).keys()));
+    waiting.set(target, new Set((await outbox.pending(target)).keys()));
     const ids = found.filter((one) => one.target === target).map(({ recordId }) => recordId);
-    const links = [...(await tenant.links.readSome(target, ids)).values()].filter(({ drift }) => drift !== 'removed');
-    linked.set(target, new Set(links.map(({ recordId }) => recordId)));
+    const present = [...(await links.readSome(target, ids)).values()].filter(({ drift }) => drift !== 'removed');
+    linked.set(target, new Set(present.map(({ recordId }) => recordId)));
   }
   return found.map((one) => {
     const { target, recordId } = one;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findNewer, findRecords, type PatientRecordSource } from '../../../src/features/forget/records.ts';
+import type { ForgottenTenant } from '../../../src/features/forget/ports.ts';
+import { findNewer, findRecords } from '../../../src/features/forget/records.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { TracedReminders } from '../../../src/model/reminders.ts';
 import type { TimeWindow } from '../../../src/model/time.ts';
@@ -28,7 +29,7 @@ function openWorld({ streams = ['appointments'], futureDays = 30 } = {}) {
       streams.map((stream) => [stream, { stream, configuration: { window: { pastDays: 7, futureDays } } }]),
     ),
     reminderTraces: { find: async () => traces.now },
-  } as unknown as PatientRecordSource;
+  } as unknown as ForgottenTenant;
   const book = (id: string, changes: Parameters<typeof appointmentOf>[1] = {}) =>
     clinic.appointments.set(id, appointmentOf(id, { patientId: 'p1', ...changes }));
   const find = (progress: Parameters<typeof findRecords>[2] = () => {}) =>

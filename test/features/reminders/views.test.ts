@@ -47,8 +47,8 @@ function openWorld(entries: readonly LedgerEntry[] = [], wrong: readonly Partial
     proofs,
     channels,
   } as never);
-  const tenant = { clinic, clock: () => NOW, configuration: { zone: ZONE } } as never;
-  const held = (...ids: string[]) => reminders.heldCorrections(tenant, ids, NEVER);
+  const held = (...recordIds: string[]) =>
+    reminders.heldCorrections(clinic as never, { recordIds, now: NOW, zone: ZONE }, NEVER);
   const changes = async () => (await held('a')).items[0]?.fieldChanges;
   return { clinic, asked, reminders, held, changes };
 }

@@ -1,0 +1,74 @@
+import type { ClinicSource } from '../../domain/clinic-requests.ts';
+import type { RunStore } from '../../domain/runs.ts';
+import type { FailureContext } from '../../engine/lane.ts';
+import type { OpenTarget } from '../../jobs/tenant.ts';
+import type { AddressKind, LedgerEntry, ReminderTraces, WrongInformation } from '../../model/reminders.ts';
+import type { Instant } from '../../model/time.ts';
+import type { StoredAppointment, TriggerEvent, WaitingTrigger } from '../../model/triggers.ts';
+import type { TriggerFile } from '../../settings/tenant-schema.ts';
+import type { HoldStore } from '../../state/holds.ts';
+import type { Journal } from '../../state/journal.ts';
+import type { Leases } from '../../state/leases.ts';
+import type { LinkStore } from '../../state/links.ts';
+import type { Outbox } from '../../state/outbox.ts';
+import type { RecentObjectStore } from '../../state/recent-objects.ts';
+import type { TargetStore } from '../../state/targets.ts';
+import type { TombstoneStore } from '../../state/tombstones.ts';
+
+/** A tenant, as far as the data of one patient concerns it: the clinic to ask, the targets to erase from, the stores with record ids. */
+export interface ForgottenTenant extends FailureContext {
+  clinic: ClinicSource;
+  targets: ReadonlyMap<string, OpenTarget>;
+  leases: Leases;
+  links: LinkStore;
+  outbox: Outbox;
+  targetStore: TargetStore;
+  holds: HoldStore;
+  journal: Journal;
+  recentObjects: RecentObjectStore;
+  runs: RunStore;
+  tombstones: TombstoneStore;
+  plans: { clear(): Promise<unknown> };
+  tasks: { clear(): Promise<unknown> };
+  /** Patient data of reminders, even without configured reminders. */
+  reminderTraces: ReminderTraces;
+  /** Null without configured reminders. */
+  reminders: SentReminders | null;
+  /** Null without configured triggers. */
+  triggers: SentTriggers | null;
+}
+
+/** Reminders of a tenant, as far as they are about one patient. */
+interface SentReminders {
+  file: { phoneRegion: string };
+  ledger: {
+    readSome(ids: readonly string[]): Promise<Map<string, LedgerEntry>>;
+    open(): Promise<LedgerEntry[]>;
+    /** @param limit 0 for all */
+    finished(limit: number): Promise<LedgerEntry[]>;
+    reports(references: readonly string[]): Promise<ReadonlyMap<string, object>>;
+    wrong(now: Instant): Promise<WrongInformation[]>;
+  };
+  alarms: { cancel(entries: readonly LedgerEntry[]): Promise<void> };
+  optOuts: {
+    /** Returns the keyed hash of contact data, after its kind and a colon. */
+    hashOf(kind: AddressKind, address: string): string;
+    find(hash: string): Promise<object | null>;
+  };
+  replies: { ofRecipients(hashes: ReadonlySet<string>, now: Instant): Promise<object[]> };
+}
+
+/** Triggers of a tenant, as far as they contain record ids. */
+interface SentTriggers {
+  file: TriggerFile;
+  store: {
+    /** Null for an appointment encrypted with a lost key. */
+    appointments(trigger: TriggerOfEndpoint): Promise<ReadonlyMap<string, StoredAppointment | null>>;
+    waiting(trigger: TriggerOfEndpoint): Promise<WaitingTrigger[]>;
+  };
+}
+
+interface TriggerOfEndpoint {
+  endpoint: string;
+  event: TriggerEvent;
+}
