@@ -32,10 +32,6 @@
  * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | oauth, operator | the link's page, operator |
  * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions     | subscriptions, status |
  * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions | receiver, subscriptions      |
- * | `cm:{T}:feed:<target>`               | hash   | target's          | lane              | lane, readers of feeds |
- * | `cm:{T}:feed-access:<target>`        | hash   | until withdrawn   | operator, readers of feeds | operator, readers of feeds |
- * | `cm:{feed-H}:feed-token`             | string | until withdrawn   | operator          | readers of feeds      |
- * | `cm:{feed-H}:feed-minute:<minute>`   | string | two minutes       | readers of feeds  | readers of feeds      |
  * | `cm:{T}:opt-in:<hash of message>`    | string | 800 days          | callbacks         | callbacks             |
  * | `cm:{T}:opt-outs`                    | hash   | permanent         | callbacks, operator | sender              |
  * | `cm:{T}:tombstones`                | hash   | permanent         | forget            | planner               |
@@ -79,8 +75,8 @@
  * | `cm:{B}:budget:used`                 | hash   | two days          | budget            | status                |
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant are on one node of a Redis Cluster. `B` names a shared budget. `S` is a
- * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host or of a feed's
- * token. No value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
+ * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host.
+ * No value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
  * "connection's" or "tenant's" exist until their owner was removed from the configuration and `removed.keepDays` have passed
  * (`jobs/release.ts`). Permanent keys are released in this way too, except for keys with the owner `none`.
  */
@@ -162,10 +158,6 @@ export const keys = {
   loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
   tombstones: owned<[]>('none', 'tombstones'),
   receipts: owned<[]>('none', 'receipts'),
-  feed: ofTarget('feed'),
-  feedAccess: ofTarget('feed-access'),
-  feedToken: (hash: string) => `cm:{feed-${hash}}:feed-token`,
-  feedMinute: (name: string, minute: number) => `cm:{feed-${name}}:feed-minute:${minute}`,
   optIn: owned<[message: string]>('none', 'opt-in'),
   optOuts: owned<[]>('none', 'opt-outs'),
   protection: owned<[]>('none', 'protection'),

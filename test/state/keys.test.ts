@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { ALL_KEYS } from '../../src/composition/key-tables.ts';
 import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
+import { createTenantFeeds } from '../../src/features/feeds/store.ts';
 import { triggerRedisKeys } from '../../src/features/triggers/keys.ts';
 import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import {
@@ -12,7 +13,6 @@ import {
   createPassphraseStore,
   createSessionStore,
 } from '../../src/state/access.ts';
-import { createTenantFeeds } from '../../src/state/feeds.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
