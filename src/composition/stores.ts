@@ -1,3 +1,5 @@
+import { type HeadMark, MANAGED_MARK } from '../features/managed-tenants/ledger.ts';
+import { createManagedTenants, type ManagedTenantStore } from '../features/managed-tenants/store.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/credential.ts';
@@ -5,8 +7,6 @@ import type { Settings } from '../settings/settings-schema.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { type DamagedStore, openDamagedStore } from '../state/damaged.ts';
 import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';
-import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
-import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
 import { openProcesses, type Processes } from '../state/processes.ts';
 import { type AwaitDurable, connectRedis, createAwaitDurable, type RedisClient } from '../state/redis.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';

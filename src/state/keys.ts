@@ -47,8 +47,6 @@
  * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
  * | `cm:{clinic-mirror}:damaged`         | hash   | a day             | who finds damage  | status                |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
- * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | all processes |
- * | `cm:{clinic-mirror}:managed-revisions` | hash | permanent         | operator          | all processes |
  * | `cm:{clinic-mirror}:audit-log`       | hash   | permanent         | audit log         | audit log             |
  * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
  * | `cm:{clinic-mirror}:sessions-of:<hash of account>` | set | longest session | sign-in        | list of own sessions  |
@@ -119,9 +117,10 @@ export function keyKinds({ isReadUnderFormerIds }: Pick<KeyKind, 'isReadUnderFor
 const { owned, ofTarget, ofTenant, ofTenantEach } = keyKinds({ isReadUnderFormerIds: false });
 const renamed = keyKinds({ isReadUnderFormerIds: true });
 
-/** Declares a key of the whole installation, once or per id. */
-const shared = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
-const sharedEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}:${id}`;
+/** Declares a key of the whole installation. */
+export const ofInstallation = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
+/** Declares keys of the whole installation, one per id. */
+export const ofInstallationEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}:${id}`;
 
 /** Prefix of BullMQ's keys: one hash tag, as BullMQ's scripts require on a Redis Cluster. */
 export const QUEUE_PREFIX = '{clinic-mirror}';
@@ -164,26 +163,24 @@ export const keys = {
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   probe: (shard: number) => `cm:${shardTag(shard)}:probe`,
-  daemonSeen: shared('daemon-seen'),
-  removedTenants: shared('removed-tenants'),
-  alerts: shared('alerts'),
-  certificates: shared('certificates'),
-  damaged: shared('damaged'),
-  processes: shared('processes'),
-  reloads: shared('reloads'),
-  managedTenants: shared('managed-tenants'),
-  managedRevisions: shared('managed-revisions'),
-  auditLog: shared('audit-log'),
-  session: sharedEach('session'),
-  sessionsOf: sharedEach('sessions-of'),
-  sessionsEra: sharedEach('sessions-era'),
-  signInLink: sharedEach('sign-in-link'),
-  signInAttempts: sharedEach('sign-in-attempts'),
+  daemonSeen: ofInstallation('daemon-seen'),
+  removedTenants: ofInstallation('removed-tenants'),
+  alerts: ofInstallation('alerts'),
+  certificates: ofInstallation('certificates'),
+  damaged: ofInstallation('damaged'),
+  processes: ofInstallation('processes'),
+  reloads: ofInstallation('reloads'),
+  auditLog: ofInstallation('audit-log'),
+  session: ofInstallationEach('session'),
+  sessionsOf: ofInstallationEach('sessions-of'),
+  sessionsEra: ofInstallationEach('sessions-era'),
+  signInLink: ofInstallationEach('sign-in-link'),
+  signInAttempts: ofInstallationEach('sign-in-attempts'),
   /** On a cluster, spread over masters: checked with every request. */
   requests: (who: string) => `cm:{requests-${who}}:requests`,
-  passphrase: shared('passphrase'),
-  knownAccounts: shared('known-accounts'),
-  accessTokens: shared('access-tokens'),
+  passphrase: ofInstallation('passphrase'),
+  knownAccounts: ofInstallation('known-accounts'),
+  accessTokens: ofInstallation('access-tokens'),
   approvals: ofTenant('approvals'),
   document: owned<[kind: string, id: string]>('tenant', 'document'),
   documents: ofTenantEach('documents'),
@@ -194,7 +191,7 @@ export const keys = {
     const waiting = `cm:{outage-${host}}:outage`;
     return { waiting, ended: `${waiting}:ended` };
   },
-  outages: shared('outages'),
+  outages: ofInstallation('outages'),
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
     return {

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { type ActAbout, type Acting, recordAct } from '../../src/control/recording.ts';
 import { decideHold } from '../../src/features/holds/decide.ts';
+import { managedTenantKeys } from '../../src/features/managed-tenants/keys.ts';
 import { CONFIGURATION_OPERATIONS } from '../../src/features/managed-tenants/operations.ts';
 import type { DamagedKind } from '../../src/model/damaged-kinds.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
@@ -117,10 +118,10 @@ async function managedAnew(damage: Damage) {
   const { addTenant } = CONFIGURATION_OPERATIONS;
   const yaml = JSON.stringify({ name: 'Studio', approvals: { configuration: true } });
   const added = await outcomeOf(addTenant.run({ tenant: 'nuova', yaml, secrets: {} }, context));
-  await damage(connection, keys.managedRevisions());
+  await damage(connection, managedTenantKeys.managedRevisions());
   const again = () => outcomeOf(addTenant.run({ tenant: 'nuova', yaml: 'name: Altro\n', secrets: {} }, context));
   const seen = [added, await again()];
-  await damage(connection, keys.managedTenants());
+  await damage(connection, managedTenantKeys.managedTenants());
   return [...seen, await again()];
 }
 
