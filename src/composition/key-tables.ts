@@ -1,3 +1,4 @@
+import { controlKeys } from '../control/keys.ts';
 import { clinicKeys } from '../domain/clinic-tenant.ts';
 import { feedKeys } from '../features/feeds/keys.ts';
 import { managedTenantKeys } from '../features/managed-tenants/keys.ts';
@@ -9,6 +10,7 @@ import { keyOwners, keys } from '../state/keys.ts';
 export const ALL_KEYS = {
   ...keys,
   ...clinicKeys,
+  ...controlKeys,
   ...feedKeys,
   ...managedTenantKeys,
   ...reminderKeys,

@@ -14,9 +14,10 @@ import {
 } from '../settings/configuration.ts';
 import type { DamagedStore } from '../state/damaged.ts';
 import type { RemovedStore } from '../state/removed.ts';
-import type { AlertStore, ReloadReport } from '../state/reports.ts';
+import type { AlertStore } from '../state/reports.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import type { UpkeepStore } from '../state/upkeep.ts';
+import type { ReloadReport } from './reload-reports.ts';
 import type { ConnectionStatus, Forecast } from './status-schemas.ts';
 
 /** Tenants by id, opened on first access. Iteration opens one tenant at a time. */

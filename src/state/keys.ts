@@ -27,9 +27,6 @@
  * | `cm:{T}:journals`                    | zset   | retention         | lane              | undo                  |
  * | `cm:{T}:pins:<target>`               | string | until expiry      | undo, planner     | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
- * | `cm:{login}:<hash of state>`         | string | ten minutes       | oauth             | callback, once        |
- * | `cm:{login}:login-link:<ticket hash>` | string | as its link       | oauth             | the link's page       |
- * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | oauth, operator | the link's page, operator |
  * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions     | subscriptions, status |
  * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions | receiver, subscriptions      |
  * | `cm:{T}:opt-in:<hash of message>`    | string | 800 days          | callbacks         | callbacks             |
@@ -43,20 +40,8 @@
  * | `cm:{clinic-mirror}:daemon-seen`     | string | a day             | every daemon      | status                |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
- * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
  * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
  * | `cm:{clinic-mirror}:damaged`         | hash   | a day             | who finds damage  | status                |
- * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
- * | `cm:{clinic-mirror}:audit-log`       | hash   | permanent         | audit log         | audit log             |
- * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
- * | `cm:{clinic-mirror}:sessions-of:<hash of account>` | set | longest session | sign-in        | list of own sessions  |
- * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
- * | `cm:{clinic-mirror}:sign-in-link:<ticket hash>` | string | an hour   | daemon, operator  | sign-in, once         |
- * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
- * | `cm:{requests-<who>}:requests`       | string | one minute        | pages, API        | pages, API            |
- * | `cm:{clinic-mirror}:passphrase`      | string | permanent         | sign-in           | sign-in               |
- * | `cm:{clinic-mirror}:known-accounts`  | hash   | until released by a command | sign-in | sign-in               |
- * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
  * | `cm:{T}:document:<kind>:<id>`        | string | an hour           | operator          | operator              |
  * | `cm:{T}:documents:<kind>`            | zset   | an hour           | operator          | operator              |
@@ -152,9 +137,6 @@ export const keys = {
   credential: owned<[connection: string]>('connection', 'credential'),
   subscriptions: ofTenant('subscriptions'),
   subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
-  login: (state: string) => `cm:{login}:${state}`,
-  loginLinks: ofTenant('login-links'),
-  loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
   tombstones: owned<[]>('none', 'tombstones'),
   receipts: owned<[]>('none', 'receipts'),
   optIn: owned<[message: string]>('none', 'opt-in'),
@@ -166,21 +148,8 @@ export const keys = {
   daemonSeen: ofInstallation('daemon-seen'),
   removedTenants: ofInstallation('removed-tenants'),
   alerts: ofInstallation('alerts'),
-  certificates: ofInstallation('certificates'),
   damaged: ofInstallation('damaged'),
   processes: ofInstallation('processes'),
-  reloads: ofInstallation('reloads'),
-  auditLog: ofInstallation('audit-log'),
-  session: ofInstallationEach('session'),
-  sessionsOf: ofInstallationEach('sessions-of'),
-  sessionsEra: ofInstallationEach('sessions-era'),
-  signInLink: ofInstallationEach('sign-in-link'),
-  signInAttempts: ofInstallationEach('sign-in-attempts'),
-  /** On a cluster, spread over masters: checked with every request. */
-  requests: (who: string) => `cm:{requests-${who}}:requests`,
-  passphrase: ofInstallation('passphrase'),
-  knownAccounts: ofInstallation('known-accounts'),
-  accessTokens: ofInstallation('access-tokens'),
   approvals: ofTenant('approvals'),
   document: owned<[kind: string, id: string]>('tenant', 'document'),
   documents: ofTenantEach('documents'),

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import type { Ending, RefusedFiles, RunningConfiguration } from '../model/state-schemas.ts';
-import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import { reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -67,70 +65,5 @@ export function createAlertStore({ redis, identityKey, clock }: AlertStoreParts)
     },
     /** Removes alert channels that are no longer configured. */
     retainOnly: (channels: readonly string[]) => records.retainOnly(channels),
-  };
-}
-
-/** Retention of certificates that are no longer checked. */
-const CERTIFICATE_RETENTION_MS = 7 * DAY_MS;
-
-/** Expiry of server certificates by `<host>:<port>`, from the last check of any process. */
-export type CertificateStore = ReturnType<typeof createCertificateStore>;
-
-/** Opens the shared certificate data. @param identityKey seals the data, which is shown and sent; damaged data is ignored */
-export function createCertificateStore(redis: RedisClient, identityKey: Uint8Array) {
-  const sealer = createProofSealer(identityKey, '{certificates}');
-  const stored = sealedTable<Pick<Ending, 'beganAt' | 'endsAt'>>(keys.certificates(), {
-    redis,
-    sealer,
-    kind: 'certificates',
-  });
-  return {
-    async read(): Promise<Ending[]> {
-      return Array.from(await stored.all(), ([of, seen]) => ({ kind: 'certificate', of, ...seen }));
-    },
-    /** Replaces all data. */
-    async write(seen: readonly Ending[]): Promise<void> {
-      for (const { of, beganAt, endsAt } of seen) await stored.set(of, { beganAt, endsAt });
-      await stored.retainOnly(seen.map(({ of }) => of));
-      await redis.pexpire(keys.certificates(), CERTIFICATE_RETENTION_MS);
-    },
-  };
-}
-
-/** Changes of files that a process did not apply. */
-export interface ReloadReport {
-  /** Time of the last report. */
-  at: Instant;
-  refused: readonly RefusedFiles[];
-  /** Settings that require a restart. */
-  awaitsRestart: readonly string[];
-  /** Null until all tenants are checked. Absent in reports of earlier releases. */
-  running?: RunningConfiguration | null;
-}
-
-/** Time without a report after which a process is considered gone. */
-const REPORT_BELIEVED_MS = MINUTE_MS;
-
-/** Reports of running processes about their files, for use in other processes. */
-export type ReloadReports = ReturnType<typeof createReloadReports>;
-
-/**
- * Opens the reports under a random name of this process. Damaged reports are ignored, because a process with refused files reports again.
- * @param identityKey seals the reports, which are shown and sent
- */
-export function createReloadReports(redis: RedisClient, clock: Clock, identityKey: Uint8Array) {
-  const own = randomUUID();
-  const sealer = createProofSealer(identityKey, '{reloads}');
-  const reports = sealedTable<ReloadReport>(keys.reloads(), { redis, sealer, kind: 'reloads' });
-  const isSilent = ({ at }: ReloadReport) => at <= clock() - REPORT_BELIEVED_MS;
-  return {
-    /** Writes this process's report, which must be repeated within a minute. Null removes the report. */
-    async write(report: Omit<ReloadReport, 'at'> | null): Promise<void> {
-      await reports.prune(isSilent);
-      if (report === null) await reports.remove([own]);
-      else await reports.set(own, { at: clock(), ...report });
-    },
-    /** Returns the reports of the last minute. */
-    list: async () => [...(await reports.all()).values()].filter((report) => !isSilent(report)),
   };
 }

@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { createAccessTokenStore } from '../../src/control/access-stores.ts';
+import { controlKeys } from '../../src/control/keys.ts';
 import { type ActAbout, type Acting, recordAct } from '../../src/control/recording.ts';
 import { decideHold } from '../../src/features/holds/decide.ts';
 import { managedTenantKeys } from '../../src/features/managed-tenants/keys.ts';
@@ -8,7 +10,6 @@ import type { DamagedKind } from '../../src/model/damaged-kinds.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { storeLogin } from '../../src/oauth/login.ts';
-import { createAccessTokenStore } from '../../src/state/access.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createAccessSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore } from '../../src/state/stored-documents.ts';
@@ -164,7 +165,7 @@ async function tokenAnew(damage: Damage) {
     endsAt: NOW + DAY_MS,
   } as const;
   const lost = (await tokens.make(token)) ?? '';
-  await damage(connection, keys.accessTokens());
+  await damage(connection, controlKeys.accessTokens());
   const made = await tokens.make({ ...token, level: 'owner' }).catch(({ code }: MirrorError) => code);
   const found = await tokens.find(lost).catch(({ code }: MirrorError) => code);
   return [made === 'state-damaged' ? made : 'made', found];

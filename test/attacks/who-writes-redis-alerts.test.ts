@@ -1,4 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
+import { createCertificateStore } from '../../src/control/certificate-store.ts';
+import { controlKeys } from '../../src/control/keys.ts';
+import { createReloadReports } from '../../src/control/reload-reports.ts';
 import { status } from '../../src/control/status.ts';
 import type { TargetFailure } from '../../src/engine/store.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
@@ -15,7 +18,7 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { openDamagedStore } from '../../src/state/damaged.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
+import { createAlertStore } from '../../src/state/reports.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
@@ -257,8 +260,8 @@ test('a forged sentence is ignored in the other views of the installation, of tr
   const sealer = createProofSealer(IDENTITY_KEY, 'aurora');
   const clock = () => NOW;
   const refused = [{ tenant: LURE, sinceAt: NOW, faults: [{ file: LURE, line: 1, path: '', message: LURE }], more: 0 }];
-  await connection.hset(keys.reloads(), 'x', JSON.stringify({ at: NOW, refused, awaitsRestart: [LURE] }));
-  await connection.hset(keys.certificates(), LURE, JSON.stringify({ beganAt: 0, endsAt: NOW }));
+  await connection.hset(controlKeys.reloads(), 'x', JSON.stringify({ at: NOW, refused, awaitsRestart: [LURE] }));
+  await connection.hset(controlKeys.certificates(), LURE, JSON.stringify({ beganAt: 0, endsAt: NOW }));
   const place = { endpoint: 'portal', event: 'report.available' } as const;
   const off = { code: LURE, remedy: LURE, at: NOW };
   const reading = { sinceAt: 1, readAt: 2, off, letThrough: false };

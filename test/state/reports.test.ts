@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
+import { createAlertStore } from '../../src/state/reports.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
@@ -56,38 +56,4 @@ describe('the memory of an alert channel', () => {
     expect((await openStore().read()).get('mail')).toEqual(nothing);
     expect([...damage]).toEqual(['{alerts} alerts']);
   });
-});
-
-test('certificates replace all that were stored, and expire after seven days', async () => {
-  const connection = redis.connect();
-  const store = createCertificateStore(connection, IDENTITY_KEY);
-  const certificate = (of: string) => ({ kind: 'certificate', of, beganAt: NOW, endsAt: NOW + DAY_MS }) as const;
-  await store.write([certificate('a:443'), certificate('b:443')]);
-  await store.write([certificate('b:443')]);
-  expect(await store.read()).toEqual([certificate('b:443')]);
-  expect(await connection.pttl(keys.certificates())).toBeGreaterThan(6 * DAY_MS);
-  expect(await createCertificateStore(connection, Buffer.alloc(32, 8)).read()).toEqual([]);
-});
-
-test('a report on refused files is valid for a minute, until its process withdraws it, and under the identity key only', async () => {
-  const connection = redis.connect();
-  const clock = { now: NOW };
-  const openReports = (key = IDENTITY_KEY) => createReloadReports(connection, () => clock.now, key);
-  const [one, other] = [openReports(), openReports()];
-  const report = { refused: [], awaitsRestart: ['http.port'] };
-  await one.write(report);
-  await other.write(report);
-  expect(await other.list()).toEqual([
-    { ...report, at: NOW },
-    { ...report, at: NOW },
-  ]);
-  expect(await openReports(Buffer.alloc(32, 8)).list()).toEqual([]);
-  await other.write(null);
-  expect(await one.list()).toHaveLength(1);
-  clock.now = NOW + MINUTE_MS - 1;
-  expect(await other.list()).toHaveLength(1);
-  clock.now += 1;
-  expect(await other.list()).toEqual([]);
-  await other.write(null);
-  expect(await connection.hlen(keys.reloads())).toBe(0);
 });
