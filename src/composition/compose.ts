@@ -177,7 +177,7 @@ function installationOf(
         clock,
       ),
     stateCounter,
-    alerts,
+    alertFailures: alerts.failures,
     damaged,
     redis: () => readRedis(redis, clock),
     reloads: () => reloads.list(),

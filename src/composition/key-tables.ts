@@ -1,5 +1,6 @@
 import { controlKeys } from '../control/keys.ts';
 import { clinicKeys } from '../domain/clinic-tenant.ts';
+import { alertKeys } from '../features/alerts/keys.ts';
 import { feedKeys } from '../features/feeds/keys.ts';
 import { managedTenantKeys } from '../features/managed-tenants/keys.ts';
 import { reminderKeys } from '../features/reminders/keys.ts';
@@ -11,6 +12,7 @@ export const ALL_KEYS = {
   ...keys,
   ...clinicKeys,
   ...controlKeys,
+  ...alertKeys,
   ...feedKeys,
   ...managedTenantKeys,
   ...reminderKeys,

@@ -108,9 +108,7 @@ async function statusOfAll(
     unusable: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],
-    alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure }]) =>
-      failure === null ? [] : [{ channel, ...failure }],
-    ),
+    alertFailures: await installation.alertFailures(),
     ...(await installation.forecast()),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: isWhole ? removedStatus(await installation.removed.tenants(), installation) : [],

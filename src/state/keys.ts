@@ -39,7 +39,6 @@
  * | `cm:{S}:writes`                      | hash   | permanent         | push              | push, pull            |
  * | `cm:{clinic-mirror}:daemon-seen`     | string | a day             | every daemon      | status                |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
- * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
  * | `cm:{clinic-mirror}:damaged`         | hash   | a day             | who finds damage  | status                |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
@@ -57,9 +56,9 @@
  * | `cm:{B}:budget:refused`              | zset   | one minute        | budget            | budget                |
  * | `cm:{B}:budget:used`                 | hash   | two days          | budget            | status                |
  *
- * `T` is the tenant id and the hash tag, so that all keys of one tenant are on one node of a Redis Cluster. `B` names a shared budget. `S` is a
- * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host.
- * No value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
+ * `T` is the tenant id and the hash tag, so that all keys of one tenant are on one node of a Redis Cluster. `B` names a shared budget. `S`
+ * is a part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host. No
+ * value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
  * "connection's" or "tenant's" exist until their owner was removed from the configuration and `removed.keepDays` have passed
  * (`jobs/release.ts`). Permanent keys are released in this way too, except for keys with the owner `none`.
  */
@@ -147,7 +146,6 @@ export const keys = {
   probe: (shard: number) => `cm:${shardTag(shard)}:probe`,
   daemonSeen: ofInstallation('daemon-seen'),
   removedTenants: ofInstallation('removed-tenants'),
-  alerts: ofInstallation('alerts'),
   damaged: ofInstallation('damaged'),
   processes: ofInstallation('processes'),
   approvals: ofTenant('approvals'),

@@ -1,8 +1,8 @@
-import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
-import { reportDamaged } from './damaged.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { createProofSealer, sealedTable } from './sealing.ts';
+import { type Clock, HOUR_MS, type Instant } from '../../model/time.ts';
+import { reportDamaged } from '../../state/damaged.ts';
+import type { RedisClient } from '../../state/redis.ts';
+import { createProofSealer, sealedTable } from '../../state/sealing.ts';
+import { alertKeys } from './keys.ts';
 
 /** Reason why alerts cannot be delivered. */
 export interface AlertFailure {
@@ -12,7 +12,7 @@ export interface AlertFailure {
   sinceAt: Instant;
 }
 
-/** State of one alert channel as text for `alerts/`, with its last failure. */
+/** State of one alert channel as text, with its last failure. */
 export interface StoredAlerts {
   memory: string | null;
   failure: AlertFailure | null;
@@ -38,7 +38,7 @@ export type AlertStore = ReturnType<typeof createAlertStore>;
 /** Opens the shared memory of alerts. Each record is encrypted, and is never older than the last record that this process saw. */
 export function createAlertStore({ redis, identityKey, clock }: AlertStoreParts) {
   const sealer = createProofSealer(identityKey, '{alerts}');
-  const records = sealedTable<Sealed>(keys.alerts(), { redis, sealer, kind: 'alerts' });
+  const records = sealedTable<Sealed>(alertKeys.alerts(), { redis, sealer, kind: 'alerts' });
   const seen = new Map<string, number>();
 
   function believed(channel: string, record: Sealed | null): StoredAlerts {
@@ -50,13 +50,21 @@ export function createAlertStore({ redis, identityKey, clock }: AlertStoreParts)
     return { memory: clock() - writtenAt < MEMORY_BELIEVED_MS ? record.memory : null, failure };
   }
 
+  /**
+   * Reads the records. A damaged or reverted record is treated as absent, so problems are reported again. A record without updates for two
+   * hours is also treated as absent, without a report: no daemon may have run.
+   */
+  async function read(): Promise<Map<string, StoredAlerts>> {
+    return new Map((await records.entries()).map(({ field, value }) => [field, believed(field, value)]));
+  }
+
   return {
-    /**
-     * Reads the records. A damaged or reverted record is treated as absent, so problems are reported again. A record without updates for two
-     * hours is also treated as absent, without a report: no daemon may have run.
-     */
-    async read(): Promise<Map<string, StoredAlerts>> {
-      return new Map((await records.entries()).map(({ field, value }) => [field, believed(field, value)]));
+    read,
+    /** Returns the last failure of each channel that failed. */
+    async failures(): Promise<(AlertFailure & { channel: string })[]> {
+      return [...(await read())].flatMap(([channel, { failure }]) =>
+        failure === null ? [] : [{ channel, ...failure }],
+      );
     },
     async write(channel: string, alerts: StoredAlerts): Promise<void> {
       const version = (seen.get(channel) ?? 0) + 1;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { HOUR_MS } from '../../src/model/time.ts';
-import { keys } from '../../src/state/keys.ts';
-import { createAlertStore } from '../../src/state/reports.ts';
-import { NOW } from '../domain/arbitraries.ts';
-import { useDamage } from '../support/damage.ts';
-import { useRedis } from '../support/redis.ts';
+import { alertKeys } from '../../../src/features/alerts/keys.ts';
+import { createAlertStore } from '../../../src/features/alerts/store.ts';
+import { HOUR_MS } from '../../../src/model/time.ts';
+import { NOW } from '../../domain/arbitraries.ts';
+import { useDamage } from '../../support/damage.ts';
+import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });
 const IDENTITY_KEY = Buffer.alloc(32, 7);
@@ -26,6 +26,7 @@ describe('the memory of an alert channel', () => {
     const read = await openStore().read();
     expect(read.get('mail')).toEqual(stored);
     expect(read.get('hook')?.failure).toEqual({ code: 'refused', sinceAt: NOW });
+    expect(await openStore().failures()).toEqual([{ channel: 'hook', code: 'refused', sinceAt: NOW }]);
     await store.retainOnly(['mail']);
     expect([...(await store.read()).keys()]).toEqual(['mail']);
   });
@@ -43,16 +44,16 @@ describe('the memory of an alert channel', () => {
   test('that is older than this process saw, or not encrypted, is state-damaged', async () => {
     const { store, connection, openStore } = open();
     await store.write('mail', stored);
-    const before = (await connection.hget(keys.alerts(), 'mail')) ?? '';
+    const before = (await connection.hget(alertKeys.alerts(), 'mail')) ?? '';
     await store.write('mail', { ...stored, memory: 'newer' });
-    await connection.hset(keys.alerts(), 'mail', before);
+    await connection.hset(alertKeys.alerts(), 'mail', before);
     const nothing = { memory: null, failure: null };
     expect((await store.read()).get('mail')).toEqual(nothing);
     expect([...damage]).toEqual(['{alerts} alerts']);
     damage.clear();
     expect((await openStore().read()).get('mail')).toEqual(stored);
     expect([...damage]).toEqual([]);
-    await connection.hset(keys.alerts(), 'mail', 'made up');
+    await connection.hset(alertKeys.alerts(), 'mail', 'made up');
     expect((await openStore().read()).get('mail')).toEqual(nothing);
     expect([...damage]).toEqual(['{alerts} alerts']);
   });
