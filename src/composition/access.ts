@@ -1,19 +1,19 @@
 import { type AccessServices, isPassphraseMissing, type SignInLink } from '../control/access.ts';
-import { createHttpClient } from '../http/client.ts';
-import { message, render } from '../messages/message.ts';
-import type { Clock } from '../model/time.ts';
-import { administratorsProvider } from '../oauth/providers.ts';
-import { type AuthorizationServer, createAuthorizationServer } from '../oauth/server.ts';
-import type { OidcSettings } from '../settings/access-schema.ts';
 import {
   createAccessCounts,
   createAccessTokenStore,
   createAccountRegistry,
   createPassphraseStore,
   createSessionStore,
-} from '../state/access.ts';
-import { keys } from '../state/keys.ts';
-import { createLoginStore } from '../state/logins.ts';
+} from '../control/access-stores.ts';
+import { controlKeys } from '../control/keys.ts';
+import { createLoginStore } from '../control/login-stores.ts';
+import { createHttpClient } from '../http/client.ts';
+import { message, render } from '../messages/message.ts';
+import type { Clock } from '../model/time.ts';
+import { administratorsProvider } from '../oauth/providers.ts';
+import { type AuthorizationServer, createAuthorizationServer } from '../oauth/server.ts';
+import type { OidcSettings } from '../settings/access-schema.ts';
 import { createAccessSealer } from '../state/sealing.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
@@ -37,7 +37,7 @@ export function openAccess(composition: Composition, publicUrl?: () => string): 
     accounts: createAccountRegistry(redis, sealer),
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer),
-    links: createLoginStore<SignInLink>(redis, ring, keys.signInLink),
+    links: createLoginStore<SignInLink>(redis, ring, controlKeys.signInLink),
     ...createAccessCounts(redis, (who) => acts.keyed('', who)),
     sealer,
     tenants: () => [...composition.configuration.outlines.keys(), ...composition.configuration.unchecked],

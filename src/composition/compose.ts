@@ -1,5 +1,6 @@
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
+import { MONTH_MS } from '../control/audit-log.ts';
 import type { Installation } from '../control/installation.ts';
 import type { ActServices } from '../control/recording.ts';
 import { endWait } from '../engine/lane.ts';
@@ -10,7 +11,6 @@ import { type Logger, silentLogger } from '../log/logger.ts';
 import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, watchClock } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { MONTH_MS } from '../state/audit-log.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
 import { readRedis } from '../state/redis-readings.ts';
 import { createNeedless } from '../tenant/needless-jobs.ts';
@@ -179,7 +179,7 @@ function installationOf(
         clock,
       ),
     stateCounter,
-    alerts,
+    alertFailures: alerts.failures,
     damaged,
     redis: () => readRedis(redis, clock),
     reloads: () => reloads.list(),

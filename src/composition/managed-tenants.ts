@@ -1,11 +1,11 @@
+import { type HeadMark, MANAGED_MARK } from '../features/managed-tenants/ledger.ts';
 import type { ConfigurationServices } from '../features/managed-tenants/managed-tenants.ts';
+import { createManagedTenants } from '../features/managed-tenants/store.ts';
 import { inPieces } from '../pieces/in-pieces.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { highestMark } from '../state/data-directory.ts';
-import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
-import { createManagedTenants } from '../state/managed-tenants.ts';
 import { connectRedis, createAwaitDurable } from '../state/redis.ts';
 import { checkRedis } from '../state/redis-check.ts';
 import type { Composition } from './compose.ts';

@@ -1,3 +1,4 @@
+import type { CertificateStore } from '../control/certificate-store.ts';
 import type { Forecast } from '../control/status-schemas.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
 import { pinnedLookup } from '../http/pinned.ts';
@@ -14,7 +15,6 @@ import { Secret } from '../settings/secret-reference.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { readBudgetUse } from '../state/budget.ts';
 import { whyNotDurable } from '../state/redis-check.ts';
-import type { CertificateStore } from '../state/reports.ts';
 import type { Stores } from './stores.ts';
 
 /** Client sections with the names of their budgets. */

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { recordAct } from '../control/recording.ts';
 import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
+import type { ManagedSnapshot } from '../features/managed-tenants/store.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';
 import { asMirrorError, isRedisFault } from '../model/errors.ts';
@@ -19,7 +20,6 @@ import {
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
-import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 

@@ -1,23 +1,18 @@
+import { type AuditLog, createAuditLog } from '../control/audit-log.ts';
+import { type CertificateStore, createCertificateStore } from '../control/certificate-store.ts';
+import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../control/login-stores.ts';
+import { createReloadReports, type ReloadReports } from '../control/reload-reports.ts';
+import { type AlertStore, createAlertStore } from '../features/alerts/store.ts';
+import { type HeadMark, MANAGED_MARK } from '../features/managed-tenants/ledger.ts';
+import { createManagedTenants, type ManagedTenantStore } from '../features/managed-tenants/store.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/credential.ts';
 import type { Settings } from '../settings/settings-schema.ts';
-import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { type DamagedStore, openDamagedStore } from '../state/damaged.ts';
-import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';
-import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
-import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
 import { openProcesses, type Processes } from '../state/processes.ts';
 import { type AwaitDurable, connectRedis, createAwaitDurable, type RedisClient } from '../state/redis.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
-import {
-  type AlertStore,
-  type CertificateStore,
-  createAlertStore,
-  createCertificateStore,
-  createReloadReports,
-  type ReloadReports,
-} from '../state/reports.ts';
 import type { SealingKey } from '../state/sealing.ts';
 import { createStateCounter, type StateCounter } from '../state/state-counter.ts';
 import { createUpkeepStore, type UpkeepStore } from '../state/upkeep.ts';

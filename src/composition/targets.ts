@@ -4,6 +4,7 @@ import type { SharedState } from '../connectors/shared-state.ts';
 import { openForm } from '../domain/open-crm.ts';
 import { traitsOf } from '../domain/target-traits.ts';
 import { createTargetIdentity } from '../engine/identity.ts';
+import type { TenantFeeds } from '../features/feeds/store.ts';
 import { type HttpClient, withBudget } from '../http/client.ts';
 import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
@@ -11,7 +12,6 @@ import { lazily } from '../model/cache.ts';
 import type { Item, StreamName } from '../model/items.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
-import type { TenantFeeds } from '../state/feeds.ts';
 import type { RedisClient } from '../state/redis.ts';
 import type { Sealer } from '../state/sealing.ts';
 import {

@@ -2,6 +2,7 @@ import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts
 import { createRunStore } from '../domain/runs.ts';
 import { emptyStreamMemory, type StreamMemory } from '../domain/stream-memory.ts';
 import { FingerprintMemory } from '../engine/identity.ts';
+import { createTenantFeeds } from '../features/feeds/store.ts';
 import { createReminderTraces } from '../features/reminders/traces.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
@@ -9,7 +10,6 @@ import type { CacheBudget } from '../model/cache.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { Configuration, TenantConfiguration, TenantOutline } from '../settings/configuration.ts';
 import type { Priority } from '../state/budget.ts';
-import { createTenantFeeds } from '../state/feeds.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
 import { createLinkStore, type LinkStore } from '../state/links.ts';

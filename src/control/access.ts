@@ -7,6 +7,7 @@ import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/t
 import type { Claims } from '../oauth/accounts.ts';
 import type { AuthorizationServer } from '../oauth/server.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
+import type { Sealer } from '../state/sealing.ts';
 import type {
   AccessCounts,
   AccessTokenStore,
@@ -15,9 +16,8 @@ import type {
   SessionDevice,
   SessionLife,
   SessionStore,
-} from '../state/access.ts';
-import type { LoginStore } from '../state/logins.ts';
-import type { Sealer } from '../state/sealing.ts';
+} from './access-stores.ts';
+import type { LoginStore } from './login-stores.ts';
 import { type Acting, type ActServices, recordAct } from './recording.ts';
 
 /** Services that authenticate administrators, built by `composition/`. */

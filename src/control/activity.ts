@@ -2,7 +2,7 @@ import { type Message, message } from '../messages/message.ts';
 import type { AuditEntry, AuditLogCheck } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
-import type { AuditLog, AuditPosition } from '../state/audit-log.ts';
+import type { AuditLog, AuditPosition } from './audit-log.ts';
 import { cursorOf, type PageQuestion, readCursor } from './paging.ts';
 import type { ActServices } from './recording.ts';
 

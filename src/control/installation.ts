@@ -14,10 +14,10 @@ import {
 } from '../settings/configuration.ts';
 import type { DamagedStore } from '../state/damaged.ts';
 import type { RemovedStore } from '../state/removed.ts';
-import type { AlertStore, ReloadReport } from '../state/reports.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import type { UpkeepStore } from '../state/upkeep.ts';
-import type { ConnectionStatus, Forecast } from './status-schemas.ts';
+import type { ReloadReport } from './reload-reports.ts';
+import type { ConnectionStatus, Forecast, Status } from './status-schemas.ts';
 
 /** Tenants by id, opened on first access. Iteration opens one tenant at a time. */
 export interface Tenants {
@@ -52,8 +52,8 @@ export interface Installation {
   reloads(): Promise<ReloadReport[]>;
   /** Damaged data that any process found, and the counts of this process. */
   damaged: Pick<DamagedStore, 'counts' | 'list'>;
-  /** State and last failures of alert channels. */
-  alerts: Pick<AlertStore, 'read'>;
+  /** Returns the last failure of each alert channel that failed. */
+  alertFailures(): Promise<Status['alertFailures']>;
   /** Returns known future risks. */
   forecast(): Promise<Forecast>;
   /** Returns actions of a tenant that wait for approval by a second user. */

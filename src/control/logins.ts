@@ -18,8 +18,8 @@ import {
 } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
-import type { LoginLinks } from '../state/logins.ts';
 import { newSecret } from './access.ts';
+import type { LoginLinks } from './login-stores.ts';
 
 export type { Revocation };
 

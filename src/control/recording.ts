@@ -4,8 +4,8 @@ import type { ActFacts, ActVerb, ApprovalRequest, AuditDraft, AuditVerb, Princip
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS } from '../model/time.ts';
 import type { ApprovalSettings } from '../settings/access-schema.ts';
-import type { AuditLog } from '../state/audit-log.ts';
 import type { ApprovalStore } from '../state/stored-documents.ts';
+import type { AuditLog } from './audit-log.ts';
 
 /** Services that record and authorise actions, built by `composition/`. */
 export interface ActServices {

@@ -1,8 +1,8 @@
 import { message } from '../messages/message.ts';
 import type { AccessRights } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { ListedSession } from '../state/access.ts';
 import { type AccessServices, nameOfAccount, type SignedIn, sessionLifeOf } from './access.ts';
+import type { ListedSession } from './access-stores.ts';
 import { type Acting, recordAct } from './recording.ts';
 
 /** A session in an answer. */

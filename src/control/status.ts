@@ -5,6 +5,7 @@ import { auditRules } from '../engine/policy.ts';
 import { unacceptedDrift } from '../engine/restorations.ts';
 import type { HoldTable, LinkTable, StoredTarget, TargetFailure, TargetTable } from '../engine/store.ts';
 import type { OpenTarget } from '../jobs/tenant.ts';
+import { FEED_CONNECTOR } from '../model/feeds.ts';
 import { slices } from '../model/pieces.ts';
 import type { Hold } from '../model/plan.ts';
 import { healthByTenant, type Problem, subjectOf } from '../model/problems.ts';
@@ -18,7 +19,6 @@ import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { NewestConfigVersion } from '../state/config-version.ts';
 import { DAMAGED } from '../state/damaged.ts';
-import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Protection } from '../state/protection.ts';
 import type { TargetSubscriptions } from '../state/subscriptions.ts';
@@ -114,9 +114,7 @@ async function statusOfAll(
     unusable: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],
-    alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure }]) =>
-      failure === null ? [] : [{ channel, ...failure }],
-    ),
+    alertFailures: await installation.alertFailures(),
     ...(await installation.forecast()),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: isWhole ? removedStatus(await installation.removed.tenants(), installation) : [],

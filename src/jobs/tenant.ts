@@ -12,7 +12,6 @@ import type { StoredPlan } from '../model/plan-view.ts';
 import type { StoredTask } from '../model/tasks.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ConfigVersion } from '../state/config-version.ts';
-import type { TenantFeeds } from '../state/feeds.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Leases } from '../state/leases.ts';
@@ -56,7 +55,6 @@ export interface TenantNotifications {
 export interface OpenTenant extends TenantEngine {
   configuration: TenantConfiguration;
   clinic: ClinicSource;
-  feeds: TenantFeeds;
   links: LinkStore;
   outbox: Outbox;
   storage: TenantStorage;

@@ -1,6 +1,9 @@
 import type { CalendarItem } from './items.ts';
 import type { ItemKey } from './operations.ts';
 
+/** Connector name of feed targets. */
+export const FEED_CONNECTOR = 'feed';
+
 /** A stored event of a feed. */
 export interface FeedEntry {
   /** Revision of the last write. */

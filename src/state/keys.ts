@@ -27,15 +27,8 @@
  * | `cm:{T}:journals`                    | zset   | retention         | lane              | undo                  |
  * | `cm:{T}:pins:<target>`               | string | until expiry      | undo, planner     | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
- * | `cm:{login}:<hash of state>`         | string | ten minutes       | oauth             | callback, once        |
- * | `cm:{login}:login-link:<ticket hash>` | string | as its link       | oauth             | the link's page       |
- * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | oauth, operator | the link's page, operator |
  * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions     | subscriptions, status |
  * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions | receiver, subscriptions      |
- * | `cm:{T}:feed:<target>`               | hash   | target's          | lane              | lane, readers of feeds |
- * | `cm:{T}:feed-access:<target>`        | hash   | until withdrawn   | operator, readers of feeds | operator, readers of feeds |
- * | `cm:{feed-H}:feed-token`             | string | until withdrawn   | operator          | readers of feeds      |
- * | `cm:{feed-H}:feed-minute:<minute>`   | string | two minutes       | readers of feeds  | readers of feeds      |
  * | `cm:{T}:opt-in:<hash of message>`    | string | 800 days          | callbacks         | callbacks             |
  * | `cm:{T}:opt-outs`                    | hash   | permanent         | callbacks, operator | sender              |
  * | `cm:{T}:tombstones`                | hash   | permanent         | forget            | planner               |
@@ -46,23 +39,8 @@
  * | `cm:{S}:writes`                      | hash   | permanent         | push              | push, pull            |
  * | `cm:{clinic-mirror}:daemon-seen`     | string | a day             | every daemon      | status                |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
- * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
- * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
  * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
  * | `cm:{clinic-mirror}:damaged`         | hash   | a day             | who finds damage  | status                |
- * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
- * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | all processes |
- * | `cm:{clinic-mirror}:managed-revisions` | hash | permanent         | operator          | all processes |
- * | `cm:{clinic-mirror}:audit-log`       | hash   | permanent         | audit log         | audit log             |
- * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
- * | `cm:{clinic-mirror}:sessions-of:<hash of account>` | set | longest session | sign-in        | list of own sessions  |
- * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
- * | `cm:{clinic-mirror}:sign-in-link:<ticket hash>` | string | an hour   | daemon, operator  | sign-in, once         |
- * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
- * | `cm:{requests-<who>}:requests`       | string | one minute        | pages, API        | pages, API            |
- * | `cm:{clinic-mirror}:passphrase`      | string | permanent         | sign-in           | sign-in               |
- * | `cm:{clinic-mirror}:known-accounts`  | hash   | until released by a command | sign-in | sign-in               |
- * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
  * | `cm:{T}:document:<kind>:<id>`        | string | an hour           | operator          | operator              |
  * | `cm:{T}:documents:<kind>`            | zset   | an hour           | operator          | operator              |
@@ -78,9 +56,9 @@
  * | `cm:{B}:budget:refused`              | zset   | one minute        | budget            | budget                |
  * | `cm:{B}:budget:used`                 | hash   | two days          | budget            | status                |
  *
- * `T` is the tenant id and the hash tag, so that all keys of one tenant are on one node of a Redis Cluster. `B` names a shared budget. `S` is a
- * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host or of a feed's
- * token. No value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
+ * `T` is the tenant id and the hash tag, so that all keys of one tenant are on one node of a Redis Cluster. `B` names a shared budget. `S`
+ * is a part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host. No
+ * value contains data of a person or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
  * "connection's" or "tenant's" exist until their owner was removed from the configuration and `removed.keepDays` have passed
  * (`tenant/release.ts`). Permanent keys are released in this way too, except for keys with the owner `none`.
  */
@@ -123,9 +101,10 @@ export function keyKinds({ isReadUnderFormerIds }: Pick<KeyKind, 'isReadUnderFor
 const { owned, ofTarget, ofTenant, ofTenantEach } = keyKinds({ isReadUnderFormerIds: false });
 const renamed = keyKinds({ isReadUnderFormerIds: true });
 
-/** Declares a key of the whole installation, once or per id. */
-const shared = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
-const sharedEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}:${id}`;
+/** Declares a key of the whole installation. */
+export const ofInstallation = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
+/** Declares keys of the whole installation, one per id. */
+export const ofInstallationEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}:${id}`;
 
 /** Prefix of BullMQ's keys: one hash tag, as BullMQ's scripts require on a Redis Cluster. */
 export const QUEUE_PREFIX = '{clinic-mirror}';
@@ -157,41 +136,18 @@ export const keys = {
   credential: owned<[connection: string]>('connection', 'credential'),
   subscriptions: ofTenant('subscriptions'),
   subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
-  login: (state: string) => `cm:{login}:${state}`,
-  loginLinks: ofTenant('login-links'),
-  loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
   tombstones: owned<[]>('none', 'tombstones'),
   receipts: owned<[]>('none', 'receipts'),
-  feed: ofTarget('feed'),
-  feedAccess: ofTarget('feed-access'),
-  feedToken: (hash: string) => `cm:{feed-${hash}}:feed-token`,
-  feedMinute: (name: string, minute: number) => `cm:{feed-${name}}:feed-minute:${minute}`,
   optIn: owned<[message: string]>('none', 'opt-in'),
   optOuts: owned<[]>('none', 'opt-outs'),
   protection: owned<[]>('none', 'protection'),
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   probe: (shard: number) => `cm:${shardTag(shard)}:probe`,
-  daemonSeen: shared('daemon-seen'),
-  removedTenants: shared('removed-tenants'),
-  alerts: shared('alerts'),
-  certificates: shared('certificates'),
-  damaged: shared('damaged'),
-  processes: shared('processes'),
-  reloads: shared('reloads'),
-  managedTenants: shared('managed-tenants'),
-  managedRevisions: shared('managed-revisions'),
-  auditLog: shared('audit-log'),
-  session: sharedEach('session'),
-  sessionsOf: sharedEach('sessions-of'),
-  sessionsEra: sharedEach('sessions-era'),
-  signInLink: sharedEach('sign-in-link'),
-  signInAttempts: sharedEach('sign-in-attempts'),
-  /** On a cluster, spread over masters: checked with every request. */
-  requests: (who: string) => `cm:{requests-${who}}:requests`,
-  passphrase: shared('passphrase'),
-  knownAccounts: shared('known-accounts'),
-  accessTokens: shared('access-tokens'),
+  daemonSeen: ofInstallation('daemon-seen'),
+  removedTenants: ofInstallation('removed-tenants'),
+  damaged: ofInstallation('damaged'),
+  processes: ofInstallation('processes'),
   approvals: ofTenant('approvals'),
   document: owned<[kind: string, id: string]>('tenant', 'document'),
   documents: ofTenantEach('documents'),
@@ -202,7 +158,7 @@ export const keys = {
     const waiting = `cm:{outage-${host}}:outage`;
     return { waiting, ended: `${waiting}:ended` };
   },
-  outages: shared('outages'),
+  outages: ofInstallation('outages'),
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
     return {

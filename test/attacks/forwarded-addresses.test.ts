@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { rememberBrowser, rememberedBrowserOf } from '../../src/control/sign-in.ts';
 import { showFeed } from '../../src/features/feeds/feeds.ts';
+import { createFeedDirectory } from '../../src/features/feeds/store.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { PublicVerbs } from '../../src/http-server/verbs.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import { createFeedDirectory } from '../../src/state/feeds.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { FROM_HERE, openPort, PEOPLE } from '../http-server/access/open-port.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,13 +1,15 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { createAccessTokenStore } from '../../src/control/access-stores.ts';
+import { controlKeys } from '../../src/control/keys.ts';
 import { type ActAbout, type Acting, recordAct } from '../../src/control/recording.ts';
 import { decideHold } from '../../src/features/holds/decide.ts';
+import { managedTenantKeys } from '../../src/features/managed-tenants/keys.ts';
 import { CONFIGURATION_OPERATIONS } from '../../src/features/managed-tenants/operations.ts';
 import type { DamagedKind } from '../../src/model/damaged-kinds.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { storeLogin } from '../../src/oauth/login.ts';
-import { createAccessTokenStore } from '../../src/state/access.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createAccessSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore } from '../../src/state/stored-documents.ts';
@@ -117,10 +119,10 @@ async function managedAnew(damage: Damage) {
   const { addTenant } = CONFIGURATION_OPERATIONS;
   const yaml = JSON.stringify({ name: 'Studio', approvals: { configuration: true } });
   const added = await outcomeOf(addTenant.run({ tenant: 'nuova', yaml, secrets: {} }, context));
-  await damage(connection, keys.managedRevisions());
+  await damage(connection, managedTenantKeys.managedRevisions());
   const again = () => outcomeOf(addTenant.run({ tenant: 'nuova', yaml: 'name: Altro\n', secrets: {} }, context));
   const seen = [added, await again()];
-  await damage(connection, keys.managedTenants());
+  await damage(connection, managedTenantKeys.managedTenants());
   return [...seen, await again()];
 }
 
@@ -163,7 +165,7 @@ async function tokenAnew(damage: Damage) {
     endsAt: NOW + DAY_MS,
   } as const;
   const lost = (await tokens.make(token)) ?? '';
-  await damage(connection, keys.accessTokens());
+  await damage(connection, controlKeys.accessTokens());
   const made = await tokens.make({ ...token, level: 'owner' }).catch(({ code }: MirrorError) => code);
   const found = await tokens.find(lost).catch(({ code }: MirrorError) => code);
   return [made === 'state-damaged' ? made : 'made', found];

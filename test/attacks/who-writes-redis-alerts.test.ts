@@ -1,8 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
+import { createCertificateStore } from '../../src/control/certificate-store.ts';
+import { controlKeys } from '../../src/control/keys.ts';
+import { createReloadReports } from '../../src/control/reload-reports.ts';
 import { status } from '../../src/control/status.ts';
 import type { TargetFailure } from '../../src/engine/store.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import { type AlertMemory, type Digest, NOTHING_REPORTED } from '../../src/features/alerts/digest.ts';
+import { alertKeys } from '../../src/features/alerts/keys.ts';
+import { createAlertStore } from '../../src/features/alerts/store.ts';
 import { payloadOf, textOf } from '../../src/features/alerts/texts.ts';
 import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { createReminderLedger } from '../../src/features/reminders/store.ts';
@@ -15,7 +20,6 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { openDamagedStore } from '../../src/state/damaged.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
@@ -58,7 +62,7 @@ async function open() {
       watch.check({ ...parts, problems: async () => problems }, new AbortController().signal);
     return { store, told, check };
   };
-  const stored = () => connection.hget(keys.alerts(), CHANNEL);
+  const stored = () => connection.hget(alertKeys.alerts(), CHANNEL);
   return { connection, clock, errors, damaged, stored, restarted, ...restarted() };
 }
 
@@ -70,7 +74,7 @@ const PLAIN = JSON.stringify({ memory: JSON.stringify(SILENCING), failure: null 
 
 test('a plaintext memory of alerts silences none of six problems', async () => {
   const { connection, clock, told, errors, check, damaged } = await open();
-  await connection.hset(keys.alerts(), CHANNEL, PLAIN);
+  await connection.hset(alertKeys.alerts(), CHANNEL, PLAIN);
   for (let look = 0; look < 2; look += 1) {
     await check(PROBLEMS);
     clock.now += HOUR_MS;
@@ -88,8 +92,11 @@ test('a forged sentence reaches no one, in plain text or encrypted with another 
   const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastSentAt: null };
   const record = { memory: JSON.stringify(memory), failure: null, version: 9 };
   const foreign = createProofSealer(Buffer.alloc(32, 8), '{alerts}');
-  for (const forged of [JSON.stringify(record), foreign.seal(JSON.stringify(record), `${keys.alerts()} ${CHANNEL}`)]) {
-    await connection.hset(keys.alerts(), CHANNEL, forged);
+  for (const forged of [
+    JSON.stringify(record),
+    foreign.seal(JSON.stringify(record), `${alertKeys.alerts()} ${CHANNEL}`),
+  ]) {
+    await connection.hset(alertKeys.alerts(), CHANNEL, forged);
     clock.now += HOUR_MS;
     await check([]);
   }
@@ -109,7 +116,7 @@ test('a restored older memory of alerts does not silence a recurring problem', a
     await check(problems);
   }
   const before = told.length;
-  await connection.hset(keys.alerts(), CHANNEL, silencing);
+  await connection.hset(alertKeys.alerts(), CHANNEL, silencing);
   for (let look = 0; look < 2; look += 1) {
     clock.now += HOUR_MS;
     await check(PROBLEMS);
@@ -129,7 +136,7 @@ test('a restored older memory of alerts silences nothing after a restart either'
     clock.now += HOUR_MS;
     await check([]);
   }
-  await connection.hset(keys.alerts(), CHANNEL, silencing);
+  await connection.hset(alertKeys.alerts(), CHANNEL, silencing);
   const { told, check: checkAgain } = restarted();
   for (let look = 0; look < 2; look += 1) {
     clock.now += HOUR_MS;
@@ -257,8 +264,8 @@ test('a forged sentence is ignored in the other views of the installation, of tr
   const sealer = createProofSealer(IDENTITY_KEY, 'aurora');
   const clock = () => NOW;
   const refused = [{ tenant: LURE, sinceAt: NOW, faults: [{ file: LURE, line: 1, path: '', message: LURE }], more: 0 }];
-  await connection.hset(keys.reloads(), 'x', JSON.stringify({ at: NOW, refused, awaitsRestart: [LURE] }));
-  await connection.hset(keys.certificates(), LURE, JSON.stringify({ beganAt: 0, endsAt: NOW }));
+  await connection.hset(controlKeys.reloads(), 'x', JSON.stringify({ at: NOW, refused, awaitsRestart: [LURE] }));
+  await connection.hset(controlKeys.certificates(), LURE, JSON.stringify({ beganAt: 0, endsAt: NOW }));
   const place = { endpoint: 'portal', event: 'report.available' } as const;
   const off = { code: LURE, remedy: LURE, at: NOW };
   const reading = { sinceAt: 1, readAt: 2, off, letThrough: false };

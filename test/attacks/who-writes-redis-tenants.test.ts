@@ -6,12 +6,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
 import { connectors } from '../../src/connectors/registry.ts';
+import { managedTenantKeys } from '../../src/features/managed-tenants/keys.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { inPieces } from '../../src/pieces/in-pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
-import { keys } from '../../src/state/keys.ts';
 import { RADICALE_USERS } from '../e2e/support/small-targets.ts';
 import { tenantFile, useSmallWorld } from '../e2e/support/small-world.ts';
 import { useRadicale } from '../support/radicale.ts';
@@ -58,8 +58,11 @@ async function open() {
     return { daemon, outline, until, configuration: () => composition.configuration };
   };
   const state = () =>
-    Promise.all([connection.hgetall(keys.managedRevisions()), connection.hgetall(keys.managedTenants())]);
-  const [revisionsKey, tenantsKey] = [keys.managedRevisions(), keys.managedTenants()];
+    Promise.all([
+      connection.hgetall(managedTenantKeys.managedRevisions()),
+      connection.hgetall(managedTenantKeys.managedTenants()),
+    ]);
+  const [revisionsKey, tenantsKey] = [managedTenantKeys.managedRevisions(), managedTenantKeys.managedTenants()];
   /** Restores as an attacker with write access to Redis: the older document and revision, and a new version that daemons read. */
   const putBack = async ([revisions, tenants]: Awaited<ReturnType<typeof state>>) => {
     await connection.hset(revisionsKey, { [ID]: revisions[ID] ?? '', '*': `${revisions['*']}9` });
@@ -110,8 +113,8 @@ test('a complete older Redis does not run against the mark in dataDirectory, unt
   await world.cli('tenants', 'add', ID, await given(document));
   const older = await state();
   await world.cli('tenants', 'replace', ID, await given(`${document}paused: true\n`), '--revision', older[0][ID] ?? '');
-  await connection.hset(keys.managedRevisions(), older[0]);
-  await connection.hset(keys.managedTenants(), older[1]);
+  await connection.hset(managedTenantKeys.managedRevisions(), older[0]);
+  await connection.hset(managedTenantKeys.managedTenants(), older[1]);
   const { outline, configuration, until } = await begin();
   expect([outline(), configuration().unusable]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
   expect(configuration().unusable[0]?.faults[0]?.remedy).toContain(`clinic-mirror tenants accept ${ID}`);
@@ -124,7 +127,7 @@ test('a complete older Redis does not run against the mark in dataDirectory, unt
 test('the next start notices that all managed tenants are gone, until an operator accepts it', async () => {
   const { connection, world, document, given, begin, errors } = await open();
   await world.cli('tenants', 'add', ID, await given(document));
-  await connection.del(keys.managedRevisions(), keys.managedTenants());
+  await connection.del(managedTenantKeys.managedRevisions(), managedTenantKeys.managedTenants());
   const { configuration, until } = await begin();
   const fault = { file: 'managed tenant *', message: expect.stringContaining('state-damaged') };
   expect(configuration().unusable).toMatchObject([{ id: '*', faults: [fault] }]);

@@ -8,6 +8,7 @@ import {
 } from '../../sandbox/salesforce/index.ts';
 import type { OpenConnection } from '../../src/composition/open-connection.ts';
 import type { Authorizer } from '../../src/connectors/connector.ts';
+import { createLoginLinks, createLoginStore } from '../../src/control/login-stores.ts';
 import {
   beginRemoteLogin,
   type LoginServices,
@@ -17,7 +18,6 @@ import {
 } from '../../src/control/logins.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
-import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { NEVER, RING } from '../oauth/connection.ts';
 import { startTokenServer, tokensNamed } from '../oauth/token-server.ts';
 import { ENV, load, writeConnections } from '../settings/configuration-directory.ts';

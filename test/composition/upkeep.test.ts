@@ -8,6 +8,7 @@ import { startAlerting, startReleasing, watchStateCounter } from '../../src/comp
 import { connectors } from '../../src/connectors/registry.ts';
 import { status } from '../../src/control/status.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
+import type { StoredAlerts } from '../../src/features/alerts/store.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -16,7 +17,6 @@ import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { keys } from '../../src/state/keys.ts';
 import type { Durability } from '../../src/state/redis.ts';
-import type { StoredAlerts } from '../../src/state/reports.ts';
 import type { StateCounter } from '../../src/state/state-counter.ts';
 import { useSmallWorld } from '../e2e/support/small-world.ts';
 import { startReceiver } from '../support/receiver.ts';

@@ -3,7 +3,7 @@ import ICAL from 'ical.js';
 import { startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { feed } from '../../src/connectors/feed/index.ts';
 import { calendarText } from '../../src/connectors/icalendar.ts';
-import { createTenantFeeds } from '../../src/state/feeds.ts';
+import { createTenantFeeds } from '../../src/features/feeds/store.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { shownEvent } from '../connectors/caldav/dav-target.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { AccessServices, SignedIn, SignInLink } from '../../src/control/access.ts';
-import type { Acting } from '../../src/control/recording.ts';
-import type { AccessLevel, AuditDraft, AuditEntry, Principal } from '../../src/model/acts.ts';
-import type { AuthorizationServer } from '../../src/oauth/server.ts';
-import { type AccessSettings, type ApprovalSettings, accessSection } from '../../src/settings/access-schema.ts';
-import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import {
   createAccessCounts,
   createAccessTokenStore,
   createAccountRegistry,
   createPassphraseStore,
   createSessionStore,
-} from '../../src/state/access.ts';
-import type { AuditLog } from '../../src/state/audit-log.ts';
-import { keys } from '../../src/state/keys.ts';
-import { createLoginStore } from '../../src/state/logins.ts';
+} from '../../src/control/access-stores.ts';
+import type { AuditLog } from '../../src/control/audit-log.ts';
+import { controlKeys } from '../../src/control/keys.ts';
+import { createLoginStore } from '../../src/control/login-stores.ts';
+import type { Acting } from '../../src/control/recording.ts';
+import type { AccessLevel, AuditDraft, AuditEntry, Principal } from '../../src/model/acts.ts';
+import type { AuthorizationServer } from '../../src/oauth/server.ts';
+import { type AccessSettings, type ApprovalSettings, accessSection } from '../../src/settings/access-schema.ts';
+import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { createAccessSealer } from '../../src/state/sealing.ts';
 import type { ApprovalStore } from '../../src/state/stored-documents.ts';
 import { NOW } from '../domain/arbitraries.ts';
@@ -128,7 +128,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
     accounts: createAccountRegistry(redis, sealer),
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer, CHEAP),
-    links: createLoginStore<SignInLink>(redis, RING, keys.signInLink),
+    links: createLoginStore<SignInLink>(redis, RING, controlKeys.signInLink),
     ...createAccessCounts(redis, (who) => acts.keyed('', who)),
     sealer,
     tenants: () => tenants,

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AuditLogFilter } from '../../src/control/activity.ts';
 import { type ActivityLine, readActivity } from '../../src/control/activity.ts';
+import type { AuditLog } from '../../src/control/audit-log.ts';
 import { cursorOf } from '../../src/control/paging.ts';
 import type { AuditEntry } from '../../src/model/acts.ts';
-import type { AuditLog } from '../../src/state/audit-log.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { openActing, person } from './acting.ts';
 

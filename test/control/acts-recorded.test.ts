@@ -8,11 +8,11 @@ import type { LoginServices } from '../../src/control/logins.ts';
 import { storePlan } from '../../src/control/plan.ts';
 import type { Acting } from '../../src/control/recording.ts';
 import { decideHold } from '../../src/features/holds/decide.ts';
+import { managedTenantKeys } from '../../src/features/managed-tenants/keys.ts';
 import type { ConfigurationServices } from '../../src/features/managed-tenants/managed-tenants.ts';
 import { toMatchFile } from '../../src/features/match/file.ts';
 import { OPERATIONS } from '../../src/features/operations.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
-import { keys } from '../../src/state/keys.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
@@ -298,8 +298,8 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
   },
   async 'accept-tenant'() {
     const { desk } = await managed();
-    await redis.connect().hdel(keys.managedRevisions(), TENANT);
-    await redis.connect().hset(keys.managedRevisions(), '*', 'other');
+    await redis.connect().hdel(managedTenantKeys.managedRevisions(), TENANT);
+    await redis.connect().hset(managedTenantKeys.managedRevisions(), '*', 'other');
     const shown = (await desk.store.find(TENANT))?.revision ?? '';
     return {
       act: (acting) => OPERATIONS.acceptTenants.run({ tenant: TENANT, all: false }, withConfigurations(desk, acting)),

@@ -1,10 +1,10 @@
+import type { HeadMark } from '../../src/features/managed-tenants/ledger.ts';
 import type { ConfigurationServices } from '../../src/features/managed-tenants/managed-tenants.ts';
+import { createManagedTenants } from '../../src/features/managed-tenants/store.ts';
 import type { Pieces } from '../../src/model/pieces.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
-import type { HeadMark } from '../../src/state/managed-ledger.ts';
-import { createManagedTenants } from '../../src/state/managed-tenants.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createAwaitDurable } from '../../src/state/redis.ts';
 import type { SealingKey } from '../../src/state/sealing.ts';

@@ -48,7 +48,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     redis: async () => ({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 }),
     reloads: async () => [],
     damaged: choice.damaged ?? { counts: new Map(), list: async () => [] },
-    alerts: { read: async () => new Map() },
+    alertFailures: async () => [],
     forecast: async () => ({ endings: [], quotas: [], unkept: null }),
     approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), retentionMs: 0 },

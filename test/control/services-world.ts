@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
+import { createLoginLinks, createLoginStore } from '../../src/control/login-stores.ts';
 import type { LoginServices } from '../../src/control/logins.ts';
 import { listRuns } from '../../src/features/undo/undo.ts';
 import { addAccess } from '../../src/http-server/access/access.ts';
@@ -13,7 +14,6 @@ import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import type { ApprovalSettings } from '../../src/settings/access-schema.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { createApprovalStore } from '../../src/state/stored-documents.ts';
 import { committedProfile } from '../clinic/open-client.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type HubSpotSandboxOptions, startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
+import { createLoginStore } from '../../src/control/login-stores.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { createBearerAuthorizer } from '../../src/oauth/authorizer.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
@@ -7,7 +8,6 @@ import { hubSpotProvider } from '../../src/oauth/crm-providers.ts';
 import type { LoginTarget } from '../../src/oauth/login.ts';
 import { disconnect } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
-import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
 import { forgetAccount, NEVER, openWorker, RING, refusedOnce } from './connection.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type GraphSandbox, type GraphSandboxOptions, startGraphSandbox } from '../../sandbox/graph/index.ts';
+import { createLoginStore } from '../../src/control/login-stores.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
@@ -8,7 +9,6 @@ import { disconnect, type LoginTarget, storeLogin } from '../../src/oauth/login.
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import { microsoftProvider, missingScopes } from '../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
-import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NEVER, openWorker, RING } from './connection.ts';

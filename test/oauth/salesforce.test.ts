@@ -5,6 +5,7 @@ import {
   type SalesforceSandboxOptions,
   startSalesforceSandbox,
 } from '../../sandbox/salesforce/index.ts';
+import { createLoginStore } from '../../src/control/login-stores.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { salesforceProvider } from '../../src/oauth/crm-providers.ts';
@@ -13,7 +14,6 @@ import type { LoginTarget } from '../../src/oauth/login.ts';
 import { disconnect } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
 import { connect, forgetAccount, NEVER, openWorker, RING, refusedOnce, TENANT, type Worker } from './connection.ts';
 

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { ALL_KEYS } from '../../src/composition/key-tables.ts';
-import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
-import { triggerRedisKeys } from '../../src/features/triggers/keys.ts';
-import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import {
   createAccessTokenStore,
   createAccountRegistry,
   createPassphraseStore,
   createSessionStore,
-} from '../../src/state/access.ts';
-import { createTenantFeeds } from '../../src/state/feeds.ts';
-import { keys } from '../../src/state/keys.ts';
-import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
+} from '../../src/control/access-stores.ts';
+import { controlKeys } from '../../src/control/keys.ts';
+import { createLoginLinks, createLoginStore } from '../../src/control/login-stores.ts';
+import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
+import { createTenantFeeds } from '../../src/features/feeds/store.ts';
+import { triggerRedisKeys } from '../../src/features/triggers/keys.ts';
+import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
@@ -52,7 +52,7 @@ const MAKERS: Readonly<Record<string, Make>> = {
     return () => store.find('state');
   },
   async signInLink(connection) {
-    const store = createLoginStore<{ by: string }>(connection, RING, keys.signInLink);
+    const store = createLoginStore<{ by: string }>(connection, RING, controlKeys.signInLink);
     await store.put('ticket', { by: 'root' });
     return () => store.find('ticket');
   },

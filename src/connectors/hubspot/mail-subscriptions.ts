@@ -6,19 +6,13 @@ import { parsedBy } from '../errors.ts';
 import { errors, namesIn } from './errors.ts';
 import type { Scope } from './from-model.ts';
 import { STATUS_BATCH_SIZE } from './limits.ts';
-import {
-  batchSchema,
-  definitionSchema,
-  type SubscriptionRule,
-  subscriberSchema,
-  writtenStatusSchema,
-} from './schemas.ts';
+import { batchSchema, definitionSchema, type SubscriptionRule, statusSchema, subscriberSchema } from './schemas.ts';
 
 /** Written contact. */
 interface WrittenContact {
   key: ItemKey;
   item: CrmItem;
-  /** E-mail e-mail address stored in HubSpot after the write. */
+  /** E-mail address stored in HubSpot after the write. */
   address: string | null;
 }
 
@@ -145,7 +139,7 @@ async function writeStatuses(
   const path = `${paths.communicationPreferences}/statuses/batch/write`;
   const call = { label: 'hubspot.subscriptions.write', method: 'POST', path, body: { inputs } } as const;
   const batch = await client.demand(batchSchema, call);
-  const statuses = batch.results.flatMap((one) => writtenStatusSchema.safeParse(one).data ?? []);
+  const statuses = batch.results.flatMap((one) => statusSchema.safeParse(one).data ?? []);
   return new Map(statuses.map((one) => [nameOf(one.subscriberIdString, one.subscriptionId), one.status]));
 }
 

@@ -31,14 +31,8 @@ type Verb = 'upsert' | 'create' | 'update';
  */
 export async function sendRows(scope: Scope, rows: readonly Row[]): Promise<Map<ItemKey, RowEnd>> {
   if (scope.hasUniqueKey) return await sendBatch(scope, 'upsert', rows);
-  const identified = rows.flatMap((row) => (row.id === undefined ? [] : [{ ...row, id: row.id }]));
-  const updated = await sendUpdates(scope, identified);
-  const made = await sendBatch(
-    scope,
-    'create',
-    rows.filter(({ id }) => id === undefined),
-  );
-  return new Map([...updated, ...made]);
+  const { update = [], create = [] } = Object.groupBy(rows, ({ id }) => (id === undefined ? 'create' : 'update'));
+  return new Map([...(await sendBatch(scope, 'update', update)), ...(await sendBatch(scope, 'create', create))]);
 }
 
 /** Updates at most 100 objects by id, as {@link sendRows}. */

@@ -155,7 +155,8 @@ export const joinedSchema = z.object({
 /** Subscription type of the account (developers.hubspot.com, communication preferences, definitions). */
 export const definitionSchema = z.object({ id: z.union([z.string(), z.number()]).transform(String) });
 
-const statusSchema = z.object({
+/** Subscription status of an e-mail address, as read and as written. */
+export const statusSchema = z.object({
   subscriberIdString: z.string(),
   subscriptionId: z.number(),
   status: z.string(),
@@ -163,8 +164,6 @@ const statusSchema = z.object({
 
 /** Subscription statuses of one e-mail address in a batch response. */
 export const subscriberSchema = z.object({ subscriberIdString: z.string(), statuses: z.array(statusSchema) });
-
-export const writtenStatusSchema = statusSchema;
 
 /** Created association. */
 export const associationSchema = z.object({ from: z.object({ id: z.string() }) });

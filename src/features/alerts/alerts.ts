@@ -4,9 +4,9 @@ import { asMirrorError, isRedisFault, type MirrorError, redisUnreachable } from 
 import type { Problem } from '../../model/problems.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Leases } from '../../state/leases.ts';
-import type { AlertStore } from '../../state/reports.ts';
 import { type AlertMemory, awaitsEnd, NOTHING_REPORTED, nextDigest } from './digest.ts';
 import type { SendAlerts } from './send.ts';
+import type { AlertStore } from './store.ts';
 
 /** Parts of an alert check. */
 export interface AlertParts {

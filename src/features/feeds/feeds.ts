@@ -2,9 +2,10 @@ import { type Installation, requireTenant, settingsLocation } from '../../contro
 import { noPublicPort } from '../../control/logins.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { FEED_CONNECTOR } from '../../model/feeds.ts';
 import { MINUTE_MS } from '../../model/time.ts';
-import { FEED_CONNECTOR, type FeedDirectory } from '../../state/feeds.ts';
 import type { FeedView } from './schemas.ts';
+import type { FeedDirectory } from './store.ts';
 
 /** Base path of feeds, followed by the token and `.ics`. */
 export const FEEDS_PATH = '/feeds';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { maySee } from '../../model/acts.ts';
+import { FEED_CONNECTOR } from '../../model/feeds.ts';
 import { id, tenant } from '../../model/schemas.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
 import { feedView } from './schemas.ts';
@@ -9,7 +10,6 @@ const ofFeed = z.strictObject({ tenant, target: id });
 
 /** Returns the target of an action, or null if the target is not a feed. */
 async function feedOf(input: z.output<typeof ofFeed>, { services }: OperationContext) {
-  const { FEED_CONNECTOR } = await import('../../state/feeds.ts');
   const { id, targets } = requireTenant(services.installation, input.tenant);
   const isFeed = targets.get(input.target)?.configuration.connector === FEED_CONNECTOR;
   return { tenant: id, what: { target: isFeed ? input.target : null } };

@@ -19,9 +19,9 @@ import {
 import { EMPTY_SECRET_REMEDY, sealedNamesIn } from '../../settings/secret-reference.ts';
 import { tenantVariable } from '../../settings/tenant-secrets.ts';
 import { readBytes, readYamlInPieces } from '../../settings/yaml-file.ts';
-import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
 import { noSuchTenant, revisionChanged, revisionMissing, tenantExists, tenantRefusal } from './errors.ts';
 import type { TenantChanged, TenantDocument, TenantSource } from './schemas.ts';
+import type { ManagedTenantStore } from './store.ts';
 
 const CHECK = message('tenant-faulty.remedy');
 /** Longest accepted secret, as for a secret in a file. */

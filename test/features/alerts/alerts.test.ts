@@ -3,6 +3,7 @@ import { INSTALLATION_CODES } from '../../../src/control/installation-problems.t
 import type { Status } from '../../../src/control/status-schemas.ts';
 import { type AlertParts, createAlertWatch } from '../../../src/features/alerts/alerts.ts';
 import type { Digest } from '../../../src/features/alerts/digest.ts';
+import { createAlertStore } from '../../../src/features/alerts/store.ts';
 import { textOf } from '../../../src/features/alerts/texts.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { message } from '../../../src/messages/message.ts';
@@ -10,7 +11,6 @@ import { asMirrorError, MirrorError } from '../../../src/model/errors.ts';
 import { needsPerson, type Problem } from '../../../src/model/problems.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { createLeases } from '../../../src/state/leases.ts';
-import { createAlertStore } from '../../../src/state/reports.ts';
 import { problems, statusOf } from '../../control/status-of.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../tenant/cycle.ts';

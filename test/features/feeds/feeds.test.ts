@@ -7,10 +7,10 @@ import { type Installation, requireTenant } from '../../../src/control/installat
 import { status } from '../../../src/control/status.ts';
 import { syncTenant } from '../../../src/control/sync.ts';
 import { rotateFeed, showFeed, withdrawFeed } from '../../../src/features/feeds/feeds.ts';
+import { createFeedDirectory } from '../../../src/features/feeds/store.ts';
 import { createPublicServer } from '../../../src/http-server/public-server.ts';
 import type { PublicVerbs } from '../../../src/http-server/verbs.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
-import { createFeedDirectory } from '../../../src/state/feeds.ts';
 import { useSmallWorld } from '../../e2e/support/small-world.ts';
 import { useRedis } from '../../support/redis.ts';
 
@@ -104,13 +104,13 @@ test('write access to Redis is not enough to create a URL', async () => {
   const { fetched, address, cycle: cycled } = await open();
   await cycled();
   await address();
-  const { keys } = await import('../../../src/state/keys.ts');
+  const { feedKeys } = await import('../../../src/features/feeds/keys.ts');
   const { createHash } = await import('node:crypto');
   const token = 'B'.repeat(43);
   const hash = createHash('sha256').update(token).digest('base64url');
   const connection = redis.connect();
-  await connection.set(keys.feedToken(hash), JSON.stringify({ tenant: TENANT, target: FEED }));
-  await connection.hset(keys.feedAccess(TENANT, FEED), { hash });
+  await connection.set(feedKeys.feedToken(hash), JSON.stringify({ tenant: TENANT, target: FEED }));
+  await connection.hset(feedKeys.feedAccess(TENANT, FEED), { hash });
   expect((await fetched(`${PUBLIC_URL}/feeds/${token}.ics`)).statusCode).toBe(404);
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { managedTenantKeys } from '../../../src/features/managed-tenants/keys.ts';
 import {
   changeTenant,
   checkDocument,
@@ -13,7 +14,6 @@ import {
 import { CONFIGURATION_OPERATIONS } from '../../../src/features/managed-tenants/operations.ts';
 import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import { faultIn } from '../../../src/settings/faults.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { openActing } from '../../control/acting.ts';
 import {
   type ConfigurationsChoice,
@@ -110,17 +110,21 @@ describe('an addition over a lost record', () => {
     'needs two operators if the lost document did: %o',
     async (rule) => {
       const removed = (tenant: string, connection: ReturnType<typeof redis.connect>) =>
-        Promise.all([keys.managedTenants(), keys.managedRevisions()].map((key) => connection.hdel(key, tenant)));
+        Promise.all(
+          [managedTenantKeys.managedTenants(), managedTenantKeys.managedRevisions()].map((key) =>
+            connection.hdel(key, tenant),
+          ),
+        );
       expect(await addedAnew(removed, rule)).toBe('second-person-needed');
-      expect(await addedAnew((tenant, connection) => connection.hdel(keys.managedRevisions(), tenant), rule)).toBe(
-        'second-person-needed',
-      );
+      expect(
+        await addedAnew((tenant, connection) => connection.hdel(managedTenantKeys.managedRevisions(), tenant), rule),
+      ).toBe('second-person-needed');
     },
   );
 
   test('needs one operator if neither the lost document nor the settings have a rule', async () => {
     const removed = (tenant: string, connection: ReturnType<typeof redis.connect>) =>
-      connection.hdel(keys.managedRevisions(), tenant);
+      connection.hdel(managedTenantKeys.managedRevisions(), tenant);
     expect(await addedAnew(removed)).toBe('done');
   });
 });

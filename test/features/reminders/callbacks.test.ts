@@ -4,6 +4,7 @@ import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts'
 import { status } from '../../../src/control/status.ts';
 import { createAlertWatch } from '../../../src/features/alerts/alerts.ts';
 import { alertChannels } from '../../../src/features/alerts/send.ts';
+import { createAlertStore } from '../../../src/features/alerts/store.ts';
 import { takeReminderCallback } from '../../../src/features/reminders/callbacks.ts';
 import type { ChannelEvent } from '../../../src/features/reminders/channels/channel.ts';
 import { reminderKeys } from '../../../src/features/reminders/keys.ts';
@@ -16,7 +17,6 @@ import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { alertsSection } from '../../../src/settings/delivery-schema.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 import { createLeases } from '../../../src/state/leases.ts';
-import { createAlertStore } from '../../../src/state/reports.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../tenant/cycle.ts';

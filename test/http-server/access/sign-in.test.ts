@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accountIdOf, entrantBySession, releaseAccount } from '../../../src/control/access.ts';
+import { controlKeys } from '../../../src/control/keys.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { administratorsProvider } from '../../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../../src/oauth/server.ts';
-import { keys } from '../../../src/state/keys.ts';
 import { accessSettings } from '../../control/acting.ts';
 import { useRedis } from '../../support/redis.ts';
 import { type OidcServer, type Person, startOidcServer } from './oidc-server.ts';
@@ -309,7 +309,7 @@ test('following events keeps no idle session alive', async () => {
   const olga = account('olga');
   const connection = redis.connect();
   const longestMs = async () => {
-    const names = await connection.keys(keys.session('*').replaceAll(/[{}]/g, '?'));
+    const names = await connection.keys(controlKeys.session('*').replaceAll(/[{}]/g, '?'));
     return Math.max(...(await Promise.all(names.map((name) => connection.pttl(name)))));
   };
   await connection.flushall();

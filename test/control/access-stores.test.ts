@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPassphraseStore } from '../../src/state/access.ts';
+import { createPassphraseStore } from '../../src/control/access-stores.ts';
 import { createAccessSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 

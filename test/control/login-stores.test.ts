@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { controlKeys } from '../../src/control/keys.ts';
+import { createLoginLinks, createLoginStore } from '../../src/control/login-stores.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { keys } from '../../src/state/keys.ts';
-import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -87,7 +87,7 @@ describe('a sign-in link', () => {
     const [ticket = ''] = (await connection.keys('*')).filter((key) => key.includes('{login}'));
     expect(await connection.pttl(ticket)).toBeGreaterThan(48 * HOUR_MS - MINUTE_MS);
     expect(await connection.pttl(ticket)).toBeLessThanOrEqual(48 * HOUR_MS);
-    expect(await connection.pttl(keys.loginLinks('aurora'))).toBeGreaterThan(7 * 24 * HOUR_MS);
+    expect(await connection.pttl(controlKeys.loginLinks('aurora'))).toBeGreaterThan(7 * 24 * HOUR_MS);
     clock.now = LINK.endsAt - 1;
     expect(await links.find('ticket-1')).not.toBeNull();
     clock.now = LINK.endsAt;
@@ -96,7 +96,7 @@ describe('a sign-in link', () => {
       null,
       [],
     ]);
-    expect(await connection.exists(keys.loginLinks('aurora'))).toBe(0);
+    expect(await connection.exists(controlKeys.loginLinks('aurora'))).toBe(0);
   });
 
   test('neither names nor values in Redis let one use it, and one that is put elsewhere does not open', async () => {
@@ -107,8 +107,8 @@ describe('a sign-in link', () => {
       const value = (await connection.type(key)) === 'hash' ? await connection.hgetall(key) : await connection.get(key);
       expect(`${key} ${JSON.stringify(value)}`).not.toMatch(/canary|doctor-1/);
     }
-    const sealed = await connection.hget(keys.loginLinks('belvedere'), other.id);
-    await connection.hset(keys.loginLinks('aurora'), mine.id, sealed ?? '');
+    const sealed = await connection.hget(controlKeys.loginLinks('belvedere'), other.id);
+    await connection.hset(controlKeys.loginLinks('aurora'), mine.id, sealed ?? '');
     await expect(links.take('ticket-canary')).rejects.toMatchObject({ code: 'state-damaged' });
   });
 });

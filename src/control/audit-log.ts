@@ -4,11 +4,11 @@ import type { Logger } from '../log/logger.ts';
 import type { AuditDraft, AuditEntry, AuditLogCheck, AuditLogFault, AuditLogHead, SeenChain } from '../model/acts.ts';
 import { derivedKey } from '../model/hashes.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
+import { openNumber } from '../state/damaged.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { redisScript } from '../state/script.ts';
 import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
-import { openNumber } from './damaged.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { redisScript } from './script.ts';
+import { controlKeys } from './keys.ts';
 
 export interface AuditPosition {
   chain: string;
@@ -281,7 +281,7 @@ interface AuditLogHeads {
 }
 
 function openAuditLogHeads(redis: RedisClient): AuditLogHeads {
-  const key = keys.auditLog();
+  const key = controlKeys.auditLog();
   return {
     async read(chain) {
       const stored = await redis.hget(key, chain);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { keys } from '../../src/state/keys.ts';
-import { openManagedStore, RING } from '../control/open-configurations.ts';
-import { useRedis } from '../support/redis.ts';
+import { managedTenantKeys } from '../../../src/features/managed-tenants/keys.ts';
+import { openManagedStore, RING } from '../../control/open-configurations.ts';
+import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 const CONTENT = { yaml: 'name: Studio\n', json: '{"name":"Studio"}', secrets: { dav: 'correct-horse' } };
@@ -21,8 +21,8 @@ test('a document stored by one process is read by others, encrypted in transit a
   const read = (await other.read()).tenants.get('uno');
   expect([read?.revision, read?.open()]).toEqual([revision, CONTENT]);
   const stored = JSON.stringify([
-    await connection.hgetall(keys.managedTenants()),
-    await connection.hgetall(keys.managedRevisions()),
+    await connection.hgetall(managedTenantKeys.managedTenants()),
+    await connection.hgetall(managedTenantKeys.managedRevisions()),
   ]);
   expect(stored).not.toMatch(/correct-horse|Studio/);
 });
@@ -60,8 +60,8 @@ test('a changed document, or one under the key of another, cannot be decrypted',
   const { connection, one, other } = await open();
   await one.put('uno', CONTENT, null);
   await one.put('due', CONTENT, null);
-  const sealed = (await connection.hget(keys.managedTenants(), 'uno')) ?? '';
-  await connection.hset(keys.managedTenants(), 'due', sealed);
+  const sealed = (await connection.hget(managedTenantKeys.managedTenants(), 'uno')) ?? '';
+  await connection.hset(managedTenantKeys.managedTenants(), 'due', sealed);
   const { tenants } = await other.read();
   expect(() => tenants.get('due')?.open()).toThrow(expect.objectContaining({ code: 'state-damaged' }));
   expect(tenants.get('uno')?.open()).toEqual(CONTENT);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createFeedDirectory, createTenantFeeds } from '../../src/state/feeds.ts';
-import { keys } from '../../src/state/keys.ts';
-import { createSealer } from '../../src/state/sealing.ts';
-import { NOW } from '../domain/arbitraries.ts';
-import { useRedis } from '../support/redis.ts';
+import { feedKeys } from '../../../src/features/feeds/keys.ts';
+import { createFeedDirectory, createTenantFeeds } from '../../../src/features/feeds/store.ts';
+import { createSealer } from '../../../src/state/sealing.ts';
+import { NOW } from '../../domain/arbitraries.ts';
+import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });
 const RING = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
@@ -31,10 +31,10 @@ describe('the URL of a feed', () => {
   test('is of its target, its tenant and the identity key, whatever Redis says of it', async () => {
     const { connection, feeds, feedsOf } = open();
     const token = await feeds.rotate('door', NOW);
-    const access = await connection.hgetall(keys.feedAccess('rossi', 'door'));
+    const access = await connection.hgetall(feedKeys.feedAccess('rossi', 'door'));
     expect(Object.values(access).join(' ')).not.toContain(token);
-    await connection.hset(keys.feedAccess('rossi', 'room'), access);
-    await connection.hset(keys.feedAccess('bianchi', 'door'), access);
+    await connection.hset(feedKeys.feedAccess('rossi', 'room'), access);
+    await connection.hset(feedKeys.feedAccess('bianchi', 'door'), access);
     expect(await feeds.isCurrent('room', token)).toBe(false);
     expect(await feedsOf('bianchi').isCurrent('door', token)).toBe(false);
     expect(await feedsOf('rossi', Buffer.alloc(32, 8)).isCurrent('door', token)).toBe(false);
@@ -77,7 +77,7 @@ describe('an entry of a feed', () => {
     expect(await store.takeOut('a', 4)).toBe('later');
     expect(await store.put('a', entryOf(6, 'six'))).toBe('earlier');
     expect(await store.entries()).toEqual(new Map([['a', { revision: 6, text: 'six' }]]));
-    expect(JSON.stringify(await connection.hgetall(keys.feed('rossi', 'door')))).not.toContain('six');
+    expect(JSON.stringify(await connection.hgetall(feedKeys.feed('rossi', 'door')))).not.toContain('six');
     const before = await store.version();
     expect(await store.takeOut('b', 1)).toBe('nothing');
     expect(await store.version()).toBe(before);

@@ -1,19 +1,17 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { clientShares } from '../model/client-shares.ts';
-import type { FeedEntry, FeedStore, StoodThere } from '../model/feeds.ts';
-import { derivedKey } from '../model/hashes.ts';
-import type { FeedAccess } from '../model/state-schemas.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
-import { openNumber, openPlain } from './damaged.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { countOne, increase, redisScript } from './script.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+import { clientShares } from '../../model/client-shares.ts';
+import type { FeedEntry, FeedStore, StoodThere } from '../../model/feeds.ts';
+import { derivedKey } from '../../model/hashes.ts';
+import type { FeedAccess } from '../../model/state-schemas.ts';
+import { type Instant, MINUTE_MS } from '../../model/time.ts';
+import { openNumber, openPlain } from '../../state/damaged.ts';
+import type { RedisClient } from '../../state/redis.ts';
+import { countOne, increase, redisScript } from '../../state/script.ts';
+import { openSealed, type Sealer } from '../../state/sealing.ts';
+import { feedKeys } from './keys.ts';
 
 const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');
-/** Connector name of feed targets. */
-export const FEED_CONNECTOR = 'feed';
 
 /** Field of the version in the hash of a feed, next to entries with names of 32 characters. */
 const VERSION = 'version';
@@ -30,6 +28,12 @@ export interface TenantFeeds {
   /** Returns whether a token is the feed's current token and was created with this identity key. */
   isCurrent(target: string, token: string): Promise<boolean>;
   recordFetch(target: string, now: Instant): Promise<void>;
+}
+
+declare module '../../jobs/tenant.ts' {
+  interface OpenTenant {
+    feeds: TenantFeeds;
+  }
 }
 
 /** Feeds of all tenants by hash of their tokens: a reader of Redis cannot use the URLs. */
@@ -58,16 +62,16 @@ export function createTenantFeeds(
   const proofOf = (target: string, token: string) =>
     createHmac('sha256', key()).update(`${target} ${token}`).digest('base64url');
   async function withdraw(target: string): Promise<boolean> {
-    const hash = await redis.hget(keys.feedAccess(tenant, target), 'hash');
+    const hash = await redis.hget(feedKeys.feedAccess(tenant, target), 'hash');
     if (hash === null) return false;
-    await redis.del(keys.feedAccess(tenant, target));
-    await redis.del(keys.feedToken(hash));
+    await redis.del(feedKeys.feedAccess(tenant, target));
+    await redis.del(feedKeys.feedToken(hash));
     return true;
   }
   return {
-    feedStore: (target) => createTargetFeedStore(redis, keys.feed(tenant, target), sealer, target),
+    feedStore: (target) => createTargetFeedStore(redis, feedKeys.feed(tenant, target), sealer, target),
     async access(target) {
-      const { madeAt, fetchedAt, fetches } = await redis.hgetall(keys.feedAccess(tenant, target));
+      const { madeAt, fetchedAt, fetches } = await redis.hgetall(feedKeys.feedAccess(tenant, target));
       if (madeAt === undefined) return null;
       const number = (stored: string | undefined) => openNumber(stored, { owner: tenant, kind: 'feed-access' });
       return { madeAt: number(madeAt) ?? 0, fetchedAt: number(fetchedAt), fetches: number(fetches) ?? 0 };
@@ -77,19 +81,19 @@ export function createTenantFeeds(
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const hash = hashOf(token);
       const facts = { hash, proof: proofOf(target, token), madeAt: now, fetches: 0 };
-      await redis.hset(keys.feedAccess(tenant, target), facts);
-      await redis.set(keys.feedToken(hash), JSON.stringify({ tenant, target }));
+      await redis.hset(feedKeys.feedAccess(tenant, target), facts);
+      await redis.set(feedKeys.feedToken(hash), JSON.stringify({ tenant, target }));
       return token;
     },
     withdraw,
     async isCurrent(target, token) {
-      const proof = Buffer.from((await redis.hget(keys.feedAccess(tenant, target), 'proof')) ?? '');
+      const proof = Buffer.from((await redis.hget(feedKeys.feedAccess(tenant, target), 'proof')) ?? '');
       const expected = Buffer.from(proofOf(target, token));
       return proof.length === expected.length && timingSafeEqual(proof, expected);
     },
     async recordFetch(target, now) {
-      await redis.hset(keys.feedAccess(tenant, target), 'fetchedAt', now);
-      await increase(redis, keys.feedAccess(tenant, target), [['fetches', 1]]);
+      await redis.hset(feedKeys.feedAccess(tenant, target), 'fetchedAt', now);
+      await increase(redis, feedKeys.feedAccess(tenant, target), [['fetches', 1]]);
     },
   };
 }
@@ -125,12 +129,16 @@ const feedToken = z.object({ tenant: z.string(), target: z.string() });
 
 export function createFeedDirectory(redis: RedisClient): FeedDirectory {
   const isWithin = async (name: string, now: Instant, most: number) => {
-    const key = keys.feedMinute(name, Math.floor(now / MINUTE_MS));
+    const key = feedKeys.feedMinute(name, Math.floor(now / MINUTE_MS));
     return (await countOne(redis, 2 * MINUTE_MS, [{ key, most }])).waitMs === null;
   };
   return {
     async find(token) {
-      return openPlain(await redis.get(keys.feedToken(hashOf(token))), { owner: '{feeds}', kind: 'feeds' }, feedToken);
+      return openPlain(
+        await redis.get(feedKeys.feedToken(hashOf(token))),
+        { owner: '{feeds}', kind: 'feeds' },
+        feedToken,
+      );
     },
     async admit(token, caller, now) {
       for (const { name, most } of clientShares(caller, PER_CALLER)) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AuditLogFiles, isGenuine, lineOf } from '../../src/control/audit-log-files.ts';
 import type { AuditEntry } from '../../src/model/acts.ts';
-import { AuditLogFiles, isGenuine, lineOf } from '../../src/state/audit-log-files.ts';
 
 const CHAIN = '2026-abc';
 const KEY = createSecretKey(Buffer.alloc(32, 7));

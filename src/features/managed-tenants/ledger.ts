@@ -1,11 +1,11 @@
 import { hash, randomUUID } from 'node:crypto';
-import type { Clock } from '../model/time.ts';
-import type { ManagedTenant, ManagedTenants } from '../settings/managed-tenant.ts';
-import type { Counter } from './data-directory.ts';
-import { keys } from './keys.ts';
-import type { AwaitDurable, RedisClient } from './redis.ts';
-import { compareAndSet, type LocatedValue, redisScript } from './script.ts';
-import { createProofSealer, openSealed, type Sealer } from './sealing.ts';
+import type { Clock } from '../../model/time.ts';
+import type { ManagedTenant, ManagedTenants } from '../../settings/managed-tenant.ts';
+import type { Counter } from '../../state/data-directory.ts';
+import type { AwaitDurable, RedisClient } from '../../state/redis.ts';
+import { compareAndSet, type LocatedValue, redisScript } from '../../state/script.ts';
+import { createProofSealer, openSealed, type Sealer } from '../../state/sealing.ts';
+import { managedTenantKeys } from './keys.ts';
 
 /** Revision of each managed tenant at clinic-mirror's last write. */
 export interface ManagedHead {
@@ -75,7 +75,7 @@ export type ManagedLedger = ReturnType<typeof openManagedLedger>;
 
 /** Reads Redis, and remembers the last trustworthy head of this process. */
 function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>, sealer: Sealer) {
-  const revisions = keys.managedRevisions();
+  const revisions = managedTenantKeys.managedRevisions();
   let last: ManagedHead = { counter: 0, revisions: new Map(), guarded: new Set() };
 
   function trusted(sealed: string | null, marked: number): ManagedHead {
@@ -103,7 +103,7 @@ function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>,
    */
   async function read(marked: number, before: ManagedTenants | undefined) {
     const previous = [...(before?.values() ?? [])].flatMap(({ id, revision }) => [id, revision]);
-    const [fields, documents] = await readScript(redis, [revisions, keys.managedTenants()], previous);
+    const [fields, documents] = await readScript(redis, [revisions, managedTenantKeys.managedTenants()], previous);
     return { now: looked(pairsOf(fields), marked), documents: pairsOf(documents) };
   }
 
@@ -124,7 +124,7 @@ function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>,
  */
 export function openManagedLedger(parts: ManagedLedgerParts) {
   const { redis, writer, awaitDurable, identityKey, mark, clock } = parts;
-  const revisions = keys.managedRevisions();
+  const revisions = managedTenantKeys.managedRevisions();
   const sealer = createProofSealer(identityKey, '{managed-tenants}');
   const { look, read, last, wrote } = openReader(parts, sealer);
 
@@ -213,7 +213,7 @@ function guardedAfter({ head }: Looked, steps: readonly ManagedStep[]): Set<stri
 
 /** Returns the values to compare, and the values to write: head, version, revisions and documents. */
 function valuesOf(now: Looked, head: string, steps: readonly ManagedStep[]) {
-  const [key, tenants] = [keys.managedRevisions(), keys.managedTenants()];
+  const [key, tenants] = [managedTenantKeys.managedRevisions(), managedTenantKeys.managedTenants()];
   const change = randomUUID();
   const expected: LocatedValue[] = [{ key, field: HEAD, value: now.sealed }];
   const written: LocatedValue[] = [

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { keys } from '../../src/state/keys.ts';
-import { comparedWith, type Looked, meantBy, revisionShown } from '../../src/state/managed-ledger.ts';
-import type { ManagedTenantStore } from '../../src/state/managed-tenants.ts';
-import { openManagedStore, RING } from '../control/open-configurations.ts';
-import { useRedis } from '../support/redis.ts';
+import { managedTenantKeys } from '../../../src/features/managed-tenants/keys.ts';
+import { comparedWith, type Looked, meantBy, revisionShown } from '../../../src/features/managed-tenants/ledger.ts';
+import type { ManagedTenantStore } from '../../../src/features/managed-tenants/store.ts';
+import { openManagedStore, RING } from '../../control/open-configurations.ts';
+import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 const contentOf = (name: string) => ({ yaml: `name: ${name}\n`, json: '{"name":"Studio"}', secrets: {} });
@@ -28,7 +28,10 @@ function openMark() {
 describe('a restored older state', () => {
   const DAMAGED = expect.objectContaining({ code: 'state-damaged' });
   const stateOf = async (connection: Redis) =>
-    [await connection.hgetall(keys.managedRevisions()), await connection.hgetall(keys.managedTenants())] as const;
+    [
+      await connection.hgetall(managedTenantKeys.managedRevisions()),
+      await connection.hgetall(managedTenantKeys.managedTenants()),
+    ] as const;
 
   /** `uno` was changed, `due` removed and `tre` left unchanged, after the state in `older`. */
   async function changed() {
@@ -49,9 +52,10 @@ describe('a restored older state', () => {
     const putBack = async (only?: readonly string[]) => {
       const chosen = (all: Record<string, string>) =>
         Object.fromEntries(Object.entries(all).filter(([id]) => only?.includes(id) ?? true));
-      if (only === undefined) await connection.del(keys.managedRevisions(), keys.managedTenants());
-      await connection.hset(keys.managedRevisions(), { ...chosen(older[0]), '*': `${older[0]['*']}9` });
-      await connection.hset(keys.managedTenants(), chosen(older[1]));
+      if (only === undefined)
+        await connection.del(managedTenantKeys.managedRevisions(), managedTenantKeys.managedTenants());
+      await connection.hset(managedTenantKeys.managedRevisions(), { ...chosen(older[0]), '*': `${older[0]['*']}9` });
+      await connection.hset(managedTenantKeys.managedTenants(), chosen(older[1]));
     };
     return { connection, mark, store, openStore, putBack };
   }
@@ -91,8 +95,8 @@ describe('a restored older state', () => {
     const store = openStore();
     const revision = (await store.read()).tenants.get('uno')?.revision ?? '';
     await store.put('uno', contentOf('newest'), revision);
-    await connection.hset(keys.managedRevisions(), before[0]);
-    await connection.hset(keys.managedTenants(), before[1]);
+    await connection.hset(managedTenantKeys.managedRevisions(), before[0]);
+    await connection.hset(managedTenantKeys.managedTenants(), before[1]);
     expect(mark.at).toBe(store.counter());
     expect((await late.read()).damaged).toContain('uno');
   });
@@ -100,17 +104,17 @@ describe('a restored older state', () => {
   test('without a head, or with a document only, is refused', async () => {
     const { connection, openStore, store } = await changed();
     const now = await stateOf(connection);
-    await connection.hdel(keys.managedRevisions(), '*head');
+    await connection.hdel(managedTenantKeys.managedRevisions(), '*head');
     expect((await readBy(openStore())).damaged).toEqual(['tre', 'uno']);
-    await connection.hset(keys.managedRevisions(), { ...now[0], '*': 'another' });
-    await connection.hset(keys.managedTenants(), 'uno', now[1].tre ?? '');
+    await connection.hset(managedTenantKeys.managedRevisions(), { ...now[0], '*': 'another' });
+    await connection.hset(managedTenantKeys.managedTenants(), 'uno', now[1].tre ?? '');
     expect(await readBy(store)).toEqual({ open: ['name: C\n'], damaged: ['uno'] });
   });
 
   test('is replaced, removed, added again or accepted', async () => {
     const { connection, openStore, putBack } = await changed();
     await putBack(['uno', 'due']);
-    await connection.hdel(keys.managedRevisions(), 'tre');
+    await connection.hdel(managedTenantKeys.managedRevisions(), 'tre');
     const store = openStore();
     const shown = async (id: string) => (await store.find(id))?.revision ?? '';
     expect(await store.put('due', contentOf('D'), null)).toBeNull();
@@ -126,7 +130,7 @@ describe('a restored older state', () => {
 
   test('without the head is not accepted: every document is refused', async () => {
     const { connection } = await changed();
-    await connection.hdel(keys.managedRevisions(), '*head');
+    await connection.hdel(managedTenantKeys.managedRevisions(), '*head');
     expect(await readBy(openManagedStore(connection, RING, openMark().given))).toEqual({
       ...{ open: [], damaged: expect.arrayContaining(['tre', 'uno']) },
     });

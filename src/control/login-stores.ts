@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { LoginLink } from '../model/acts.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../model/time.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { createSealer, type SealingKey, sealedTable, sealedValue } from './sealing.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { createSealer, type SealingKey, sealedTable, sealedValue } from '../state/sealing.ts';
+import { controlKeys } from './keys.ts';
 
 /** Time for completing an authorization (RFC 6819 section 5.1.5.3: short lifetime of state and codes). */
 const LOGIN_TTL_MS = 10 * MINUTE_MS;
@@ -22,7 +22,7 @@ export type LoginStore<Login> = ReturnType<typeof createLoginStore<Login>>;
 export function createLoginStore<Login>(
   redis: RedisClient,
   ring: readonly SealingKey[],
-  keyOf: (hash: string) => string = keys.login,
+  keyOf: (hash: string) => string = controlKeys.login,
 ) {
   const options = { redis, sealer: createSealer(ring, NO_TENANT), kind: 'logins' } as const;
   const loginOf = (state: string) => sealedValue<Login>(keyOf(digestOf(state)), options);
@@ -49,9 +49,13 @@ export type LoginLinks = ReturnType<typeof createLoginLinks>;
 export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[], clock: Clock) {
   const tickets = { redis, sealer: createSealer(ring, NO_TENANT), kind: 'logins' } as const;
   const ticketOf = (ticket: string) =>
-    sealedValue<Pick<LoginLink, 'tenant' | 'id'>>(keys.loginLink(digestOf(ticket)), tickets);
+    sealedValue<Pick<LoginLink, 'tenant' | 'id'>>(controlKeys.loginLink(digestOf(ticket)), tickets);
   const linksOf = (tenant: string) =>
-    sealedTable<LoginLink>(keys.loginLinks(tenant), { redis, sealer: createSealer(ring, tenant), kind: 'logins' });
+    sealedTable<LoginLink>(controlKeys.loginLinks(tenant), {
+      redis,
+      sealer: createSealer(ring, tenant),
+      kind: 'logins',
+    });
   const isOver = ({ endsAt }: LoginLink) => endsAt <= clock();
 
   /** Returns the link without consuming it. */
@@ -71,7 +75,7 @@ export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[]
       const link: LoginLink = { ...made, id: randomBytes(6).toString('hex') };
       const { tenant, id, endsAt } = link;
       await linksOf(tenant).set(id, link);
-      await redis.pexpire(keys.loginLinks(tenant), TABLE_LIFE_MS);
+      await redis.pexpire(controlKeys.loginLinks(tenant), TABLE_LIFE_MS);
       await ticketOf(ticket).setFor(Math.max(1, endsAt - clock()), { tenant, id });
       return link;
     },

@@ -1,11 +1,11 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { AccessToken } from '../model/acts.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { type Counted, countOne, keysLike } from './script.ts';
-import type { Sealer } from './sealing.ts';
-import { sealedTable, sealedValue } from './sealing.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { type Counted, countOne, keysLike } from '../state/script.ts';
+import type { Sealer } from '../state/sealing.ts';
+import { sealedTable, sealedValue } from '../state/sealing.ts';
+import { controlKeys } from './keys.ts';
 
 /** Counters per caller, shared by all processes. */
 export interface CallerCounts {
@@ -32,8 +32,8 @@ export function createAccessCounts(redis: RedisClient, nameOf: (who: string) => 
     },
   });
   return {
-    attempts: countsOf(keys.signInAttempts, 15 * MINUTE_MS),
-    requests: countsOf(keys.requests, MINUTE_MS),
+    attempts: countsOf(controlKeys.signInAttempts, 15 * MINUTE_MS),
+    requests: countsOf(controlKeys.requests, MINUTE_MS),
   };
 }
 
@@ -46,7 +46,7 @@ export type AccessTokenStore = ReturnType<typeof createAccessTokenStore>;
 /** Opens the tokens. Only hashes are stored, and encryption prevents tokens by an attacker with mere write access to Redis. */
 export function createAccessTokenStore(redis: RedisClient, sealer: Sealer, clock: Clock) {
   type Stored = AccessToken & { hash: string };
-  const stored = sealedTable<Stored>(keys.accessTokens(), { redis, sealer, kind: 'access' });
+  const stored = sealedTable<Stored>(controlKeys.accessTokens(), { redis, sealer, kind: 'access' });
   /** Returns tokens by name, without expired tokens. */
   async function list(): Promise<AccessToken[]> {
     const all = await stored.prune(({ endsAt }) => endsAt <= clock());
@@ -126,7 +126,7 @@ export type SessionStore<Who> = ReturnType<typeof createSessionStore<Who>>;
 /** Reads stored sessions; an ended session is removed. */
 function createSessionReader<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
   const storedAt = (key: string) => sealedValue<StoredSession<Who>>(key, { redis, sealer, kind: 'access' });
-  const eraOf = async (account: string) => (await redis.get(keys.sessionsEra(digestOf(account)))) ?? '';
+  const eraOf = async (account: string) => (await redis.get(controlKeys.sessionsEra(digestOf(account)))) ?? '';
   async function openAt(key: string, { mostMs }: SessionLife): Promise<OpenSession<Who> | null> {
     const stored = await storedAt(key).get();
     if (stored === null) return null;
@@ -148,10 +148,10 @@ function createSessionLists<Who>(
   async function listOf(ids: readonly string[], life: SessionLife): Promise<ListedSession<Who>[]> {
     const listed: ListedSession<Who>[] = [];
     for (const id of ids) {
-      const session = await openAt(keys.session(id), life);
+      const session = await openAt(controlKeys.session(id), life);
       if (session === null) continue;
       const { account, who, beganAt, network, browser } = session;
-      const unusedMs = Math.max(0, life.idleMs - (await redis.pttl(keys.session(id))));
+      const unusedMs = Math.max(0, life.idleMs - (await redis.pttl(controlKeys.session(id))));
       const lastUsedAt = Math.max(beganAt, clock() - unusedMs);
       listed.push({ id, account, who, beganAt, lastUsedAt, network, browser });
     }
@@ -159,11 +159,11 @@ function createSessionLists<Who>(
   }
   /** Returns the open sessions of an account, newest first. Ids of ended sessions are removed. */
   async function list(account: string, life: SessionLife): Promise<ListedSession<Who>[]> {
-    const ids = await redis.smembers(keys.sessionsOf(digestOf(account)));
+    const ids = await redis.smembers(controlKeys.sessionsOf(digestOf(account)));
     // The ids in Redis are not encrypted: another user's session is not listed.
     const own = (await listOf(ids, life)).filter((session) => session.account === account);
     const others = ids.filter((id) => own.every((session) => session.id !== id));
-    if (others.length > 0) await redis.srem(keys.sessionsOf(digestOf(account)), ...others);
+    if (others.length > 0) await redis.srem(controlKeys.sessionsOf(digestOf(account)), ...others);
     return own;
   }
   return {
@@ -171,7 +171,8 @@ function createSessionLists<Who>(
     /** Returns every open session, newest first. Reads the names of all keys in Redis, so that no session can be missing in the list. */
     async listAll(life: SessionLife): Promise<ListedSession<Who>[]> {
       const ids = new Set<string>();
-      for await (const key of keysLike(redis, keys.session('*'))) ids.add(key.slice(keys.session('').length));
+      for await (const key of keysLike(redis, controlKeys.session('*')))
+        ids.add(key.slice(controlKeys.session('').length));
       return listOf([...ids], life);
     },
   };
@@ -181,7 +182,7 @@ function createSessionLists<Who>(
 export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
   const { storedAt, eraOf, openAt } = createSessionReader<Who>(redis, sealer, clock);
   const { list, listAll } = createSessionLists<Who>(redis, clock, openAt);
-  const keyOf = (session: string) => keys.session(sessionIdOf(session));
+  const keyOf = (session: string) => controlKeys.session(sessionIdOf(session));
   /** Returns a session without extending the session; null if absent or expired. */
   const look = (session: string, life: SessionLife) => openAt(keyOf(session), life);
   return {
@@ -199,12 +200,12 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
     async begin(account: string, who: Who, life: SessionLife, start: Partial<SessionStart> = {}): Promise<string> {
       const session = randomBytes(32).toString('base64url');
       const [era, beganAt] = [await eraOf(account), clock()];
-      await redis.pexpire(keys.sessionsEra(digestOf(account)), LONGEST_MS);
+      await redis.pexpire(controlKeys.sessionsEra(digestOf(account)), LONGEST_MS);
       const started = { authenticatedAt: beganAt, network: null, browser: null, ...start };
       await storedAt(keyOf(session)).setFor(life.idleMs, { account, who, beganAt, era, ...started });
       await list(account, life);
-      await redis.sadd(keys.sessionsOf(digestOf(account)), sessionIdOf(session));
-      await redis.pexpire(keys.sessionsOf(digestOf(account)), LONGEST_MS);
+      await redis.sadd(controlKeys.sessionsOf(digestOf(account)), sessionIdOf(session));
+      await redis.pexpire(controlKeys.sessionsOf(digestOf(account)), LONGEST_MS);
       return session;
     },
     /** Returns a session and extends the session; null if absent or expired. */
@@ -215,7 +216,7 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
     },
     /** Ends sessions by their ids. */
     async endListed(ids: readonly string[]): Promise<void> {
-      if (ids.length > 0) await redis.del(...ids.map(keys.session));
+      if (ids.length > 0) await redis.del(...ids.map(controlKeys.session));
     },
     async end(session: string): Promise<void> {
       await redis.del(keyOf(session));
@@ -223,7 +224,7 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
     /** Ends all sessions of an account. */
     async endAll(account: string): Promise<void> {
       const era = randomBytes(16).toString('base64url');
-      await redis.set(keys.sessionsEra(digestOf(account)), era, 'PX', LONGEST_MS);
+      await redis.set(controlKeys.sessionsEra(digestOf(account)), era, 'PX', LONGEST_MS);
     },
   };
 }
@@ -233,7 +234,7 @@ export type AccountRegistry = ReturnType<typeof createAccountRegistry>;
 
 /** Opens the accounts, encrypted per field. E-mail addresses are stored as hashes. */
 export function createAccountRegistry(redis: RedisClient, sealer: Sealer) {
-  const subjects = sealedTable<string>(keys.knownAccounts(), { redis, sealer, kind: 'access' });
+  const subjects = sealedTable<string>(controlKeys.knownAccounts(), { redis, sealer, kind: 'access' });
   const fieldOf = (issuer: string, address: string) => digestOf(JSON.stringify([issuer, address]));
   return {
     /** Returns the accounts of known e-mail addresses. @param addresses in lower case */
@@ -276,7 +277,7 @@ export type PassphraseStore = ReturnType<typeof createPassphraseStore>;
 
 /** Opens the passphrase; an attacker with mere write access to Redis cannot set one. @param ownCost cost of new hashes */
 export function createPassphraseStore(redis: RedisClient, sealer: Sealer, ownCost: HashCost = COST) {
-  const key = keys.passphrase();
+  const key = controlKeys.passphrase();
   const stored = sealedValue<StoredPassphrase>(key, { redis, sealer, kind: 'access' });
   return {
     isSet: async () => (await redis.exists(key)) === 1,

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type AuditLog, createAuditLog } from '../../src/control/audit-log.ts';
+import { controlKeys } from '../../src/control/keys.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { AuditDraft, AuditLogFault } from '../../src/model/acts.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { type AuditLog, createAuditLog } from '../../src/state/audit-log.ts';
-import { keys } from '../../src/state/keys.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -131,7 +131,7 @@ describe('a check of the whole log', () => {
     const chain = await write(log, 5);
     const other = open({ identityKey: Buffer.alloc(32, 8) });
     await unlink(await fileOf(chain, 6));
-    await redis.connect().del(keys.auditLog());
+    await redis.connect().del(controlKeys.auditLog());
     await other.append(draft(99));
     expect(await faultsOf(log)).toEqual([at(6, 'changed')]);
   });
@@ -151,7 +151,7 @@ describe('a check of the whole log', () => {
   test('finds a missing end if the record in Redis is damaged', async () => {
     const log = open();
     const chain = await write(log, 3);
-    await redis.connect().hset(keys.auditLog(), chain, 'x y z');
+    await redis.connect().hset(controlKeys.auditLog(), chain, 'x y z');
     expect(await faultsOf(log)).toMatchObject([{ from: 5, fault: 'cut-off' }]);
     expect((await log.append(draft(99))).chain).not.toBe(chain);
   });
@@ -161,10 +161,10 @@ describe('a check of the whole log', () => {
     const chain = await write(log, 5);
     await unlink(await fileOf(chain, 6));
     // To hide this from the log, an attacker must change Redis too.
-    const head = await redis.connect().hget(keys.auditLog(), chain);
-    await redis.connect().del(keys.auditLog());
+    const head = await redis.connect().hget(controlKeys.auditLog(), chain);
+    await redis.connect().del(controlKeys.auditLog());
     await log.append(draft(98));
-    await redis.connect().hset(keys.auditLog(), chain, head ?? '');
+    await redis.connect().hset(controlKeys.auditLog(), chain, head ?? '');
     expect(await faultsOf(log)).toEqual([at(6, 'replaced')]);
   });
 
@@ -174,7 +174,7 @@ describe('a check of the whole log', () => {
     const file = await fileOf(chain, 6);
     const other = await readFile(file, 'utf8');
     await unlink(file);
-    await redis.connect().del(keys.auditLog());
+    await redis.connect().del(controlKeys.auditLog());
     await log.append(draft(98));
     await log.append(draft(99));
     await writeFile(file, other);

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto';
-import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
+import { message } from '../../messages/message.ts';
+import { MirrorError } from '../../model/errors.ts';
 import {
   ALL_MANAGED,
   type ManagedContent,
   type ManagedTenant,
   type ManagedTenants,
-} from '../settings/managed-tenant.ts';
-import { DAMAGED, reportDamaged } from './damaged.ts';
+} from '../../settings/managed-tenant.ts';
+import { DAMAGED, reportDamaged } from '../../state/damaged.ts';
+import { createSealer, type SealingKey } from '../../state/sealing.ts';
 import {
   comparedWith,
   firstOf,
@@ -18,8 +19,7 @@ import {
   meantBy,
   openManagedLedger,
   revisionShown,
-} from './managed-ledger.ts';
-import { createSealer, type SealingKey } from './sealing.ts';
+} from './ledger.ts';
 
 export interface ManagedSnapshot {
   /** Changes with every tenant; null before the first. */
