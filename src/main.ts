@@ -30,7 +30,6 @@ import { type ListeningServer, listen } from './http-server/app.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
 import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
-import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import { type Logger, noSpans, type Spans } from './log/logger.ts';
 import { message, render } from './messages/message.ts';
@@ -41,8 +40,8 @@ import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { joinAll } from './state/config-version.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, checkRepeatedly } from './state/redis-check.ts';
-import { createSubscriptionDirectory } from './state/subscriptions.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+import { createSubscriptionDirectory } from './tenant/subscription-store.ts';
 import { repeatWork } from './tenant/work-queues.ts';
 
 /** A running daemon. */
@@ -236,7 +235,7 @@ async function openPublicPort(composition: Composition, metrics: Metrics, role: 
 
 function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   const { installation, redis, composed } = composition;
-  const promptClinic = ({ id }: Pick<OpenTenant, 'id'>) => requireEntry(composed, id).promptClinic;
+  const promptClinic = ({ id }: { id: string }) => requireEntry(composed, id).promptClinic;
   const feeds = createFeedDirectory(redis);
   const answers = createAnswerServices({
     installation,

@@ -1,8 +1,8 @@
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { pullWhenFree } from '../../src/tenant/pull.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { withSource } from '../../test/support/with-source.ts';
 import { atLeast, cpuSecondsOf, type Figure } from '../figure.ts';
 import { openCycleWorld } from './world.ts';

@@ -1,10 +1,10 @@
 import { evidenceOf, missesAfter } from '../../src/engine/absence.ts';
 import { confirmAbsence } from '../../src/engine/confirm.ts';
 import { type GuardResult, guard } from '../../src/engine/guard.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import type { Instant } from '../../src/model/time.ts';
 import type { TargetStore } from '../../src/state/targets.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 
 /** Default limits of a target. */
 export const LIMITS = { vanished: { share: 0.2, count: 10 }, cancelled: { share: 0.6, count: 50 } };

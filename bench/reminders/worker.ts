@@ -1,8 +1,8 @@
 import { takeReminderCallback } from '../../src/features/reminders/callbacks.ts';
 import { remind } from '../../src/features/reminders/job.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import type { Doom } from './dying.ts';
 import { openSimulatedTenant } from './open-worker.ts';
 import type { FromWorker, Order, Outcome, ToWorker, WorkerPlaces } from './orders.ts';

@@ -1,7 +1,7 @@
-import type { OpenTarget } from '../../src/jobs/tenant.ts';
 import type { Item } from '../../src/model/items.ts';
 import type { Operation, Outcome } from '../../src/model/operations.ts';
 import { slices } from '../../src/model/pieces.ts';
+import type { OpenTarget } from '../../src/tenant/tenant.ts';
 import { containerOf } from '../../test/support/container-of.ts';
 import { openCycleWorld } from '../cycle/world.ts';
 import { atMost, type Figure } from '../figure.ts';

@@ -2,7 +2,6 @@ import { checkTarget } from '../engine/check-target.ts';
 import { pushTarget } from '../engine/push.ts';
 import { remind } from '../features/reminders/job.ts';
 import { runTriggers } from '../features/triggers/job.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import { ForAnotherProcess, MOST_HAND_ONS } from '../jobs/workers.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { uncheckedError } from '../settings/configuration.ts';
@@ -10,6 +9,7 @@ import type { JobHandlers } from '../tenant/job-catalogue.ts';
 import { areCrmsElsewhere, areStreamsDue, pullTenant, readStreamsInTurn } from '../tenant/pull.ts';
 import { refreshTokens } from '../tenant/refresh-tokens.ts';
 import { maintainSubscriptions } from '../tenant/subscriptions.ts';
+import type { OpenTenant } from '../tenant/tenant.ts';
 import type { Composition } from './compose.ts';
 
 /** Returns the handlers of all jobs. */
@@ -142,18 +142,14 @@ function otherHandlers({
  */
 async function wakeLanes(
   composition: Composition,
-  tenant: Pick<OpenTenant, 'clock' | 'id' | 'outbox' | 'targets'>,
+  tenant: OpenTenant,
   woken: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const others = [...tenant.targets.keys()].filter((target) => !woken.has(target));
   await Promise.all(others.map((target) => wakeLane(composition, tenant, target)));
 }
 
-async function wakeLane(
-  { queues }: Composition,
-  tenant: Pick<OpenTenant, 'clock' | 'id' | 'outbox'>,
-  target: string,
-): Promise<void> {
+async function wakeLane({ queues }: Composition, tenant: OpenTenant, target: string): Promise<void> {
   const dueAt = await tenant.outbox.nextDueAt(target);
   if (dueAt !== null) await queues.wake(tenant.id, target, Math.max(0, dueAt - tenant.clock()));
 }

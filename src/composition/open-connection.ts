@@ -2,7 +2,6 @@ import { WRONG_USER } from '../clinic/read/users.ts';
 import type { ConnectionPause, ConnectionStatus } from '../control/status-schemas.ts';
 import type { RunReport } from '../domain/runs.ts';
 import type { HttpClient } from '../http/client.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -19,6 +18,7 @@ import type { Configuration, TenantConfiguration } from '../settings/configurati
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { BudgetShare } from '../state/budget.ts';
 import type { CredentialStore } from '../state/credentials.ts';
+import type { OpenTenant } from '../tenant/tenant.ts';
 
 /** A tenant's connection with its maintenance. */
 export interface OpenConnection {
@@ -141,7 +141,7 @@ export async function connectionStatuses(
     | {
         connections: ReadonlyMap<string, OpenConnection>;
         credentials: CredentialStore;
-        tenant: Pick<OpenTenant, 'runs'>;
+        tenant: { runs: OpenTenant['runs'] };
       }
     | undefined,
   confirmRefusalAfterMs: number,

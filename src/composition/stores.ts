@@ -12,10 +12,10 @@ import type { Settings } from '../settings/settings-schema.ts';
 import { type DamagedStore, openDamagedStore } from '../state/damaged.ts';
 import { openProcesses, type Processes } from '../state/processes.ts';
 import { type AwaitDurable, connectRedis, createAwaitDurable, type RedisClient } from '../state/redis.ts';
-import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
 import type { SealingKey } from '../state/sealing.ts';
 import { createStateCounter, type StateCounter } from '../state/state-counter.ts';
-import { createUpkeepStore, type UpkeepStore } from '../state/upkeep.ts';
+import { createRemovedStore, type RemovedStore } from '../tenant/removed.ts';
+import { createUpkeepStore, type UpkeepStore } from '../tenant/upkeep.ts';
 import { KEY_OWNERS } from './key-tables.ts';
 
 /** Stores shared by all tenants. */

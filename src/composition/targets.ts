@@ -6,7 +6,6 @@ import { traitsOf } from '../domain/target-traits.ts';
 import { createTargetIdentity } from '../engine/identity.ts';
 import type { TenantFeeds } from '../features/feeds/store.ts';
 import { type HttpClient, withBudget } from '../http/client.ts';
-import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { lazily } from '../model/cache.ts';
 import type { Item, StreamName } from '../model/items.ts';
@@ -18,7 +17,8 @@ import {
   createSubscriptionDirectory,
   createSubscriptionStore,
   type StoredSubscription,
-} from '../state/subscriptions.ts';
+} from '../tenant/subscription-store.ts';
+import type { OpenTarget, TenantNotifications } from '../tenant/tenant.ts';
 import { type OpenConnection, requireEntry } from './open-connection.ts';
 
 /** Connectors by name. */

@@ -4,7 +4,6 @@ import { emptyStreamMemory, type StreamMemory } from '../domain/stream-memory.ts
 import { FingerprintMemory } from '../engine/identity.ts';
 import { createTenantFeeds } from '../features/feeds/store.ts';
 import { createReminderTraces } from '../features/reminders/traces.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { CacheBudget } from '../model/cache.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
@@ -24,6 +23,7 @@ import { createStoredDocuments } from '../state/stored-documents.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTenantStorage } from '../state/tenant-storage.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
+import type { OpenTarget, OpenTenant } from '../tenant/tenant.ts';
 import type { OpenConnection } from './open-connection.ts';
 import type { CachedTarget } from './targets.ts';
 
@@ -152,7 +152,7 @@ export function mayClose({
   tenant,
   connections,
 }: {
-  tenant: Pick<OpenTenant, 'targets'>;
+  tenant: { targets: ReadonlyMap<string, Pick<OpenTarget, 'crm'>> };
   connections: ReadonlyMap<string, OpenConnection>;
 }): boolean {
   const isCalendar = [...tenant.targets.values()].every(({ crm }) => crm === null);

@@ -17,7 +17,6 @@ import { openTriggers } from '../features/triggers/open.ts';
 import type { TriggerSource } from '../features/triggers/ports.ts';
 import { createHttpClient, type HttpClient, type HttpObserver, MEBIBYTE } from '../http/client.ts';
 import type { Outages } from '../jobs/outages.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import { type Logger, noSpans, type Spans } from '../log/logger.ts';
 import { type CacheBudget, lazily } from '../model/cache.ts';
 import { type Clock, type ElapsedBetween, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -36,6 +35,7 @@ import type { AwaitDurable, RedisClient } from '../state/redis.ts';
 import { timeByRedis } from '../state/redis-readings.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
+import type { OpenTenant } from '../tenant/tenant.ts';
 import type { WorkQueues } from '../tenant/work-queues.ts';
 import { openConnections } from './connections.ts';
 import { type ConnectionParts, type OpenConnection, requireEntry } from './open-connection.ts';
@@ -350,10 +350,7 @@ function openLogins(
 }
 
 /** Returns the interval of cycles, the validity of their findings, and the maximum writes per lane job. */
-function boundsOfWork({
-  schedule,
-  push,
-}: Settings): Pick<OpenTenant, 'pullEveryMs' | 'planLifeMs' | 'missedForMs' | 'slice'> {
+function boundsOfWork({ schedule, push }: Settings) {
   const pullEveryMs = schedule.pullEverySeconds * SECOND_MS;
   return {
     pullEveryMs,

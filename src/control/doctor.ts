@@ -2,7 +2,6 @@ import type { ClinicSource } from '../domain/clinic-requests.ts';
 import { unlisted } from '../domain/reading-gaps.ts';
 import type { RunReport } from '../domain/runs.ts';
 import type { TargetTable } from '../engine/store.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, isRedisFault, MirrorError } from '../model/errors.ts';
 import { connectionSubject, type Problem, subjectOf } from '../model/problems.ts';
@@ -12,6 +11,7 @@ import { withSimilarIds } from '../model/text.ts';
 import { type Clock, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import {
   type Finding,
   findingOf,

@@ -3,7 +3,6 @@ import { exclusionOf, windowOf } from '../domain/mapping-sources.ts';
 import { fieldsByHand } from '../engine/audit.ts';
 import { auditRules, withheldIn } from '../engine/policy.ts';
 import type { ChangeTable, ErasedPersons, LinkTable, StoredTarget, TargetTable } from '../engine/store.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import { type Message, message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
@@ -12,6 +11,7 @@ import type { Appointment } from '../model/records.ts';
 import type { SourceView } from '../model/schemas.ts';
 import { type Clock, hasPassed, type Instant } from '../model/time.ts';
 import type { Journal } from '../state/journal.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import {
   DECISIONS,

@@ -1,10 +1,10 @@
 import { firstWriteMissing } from '../domain/target-traits.ts';
 import type { TargetTable } from '../engine/store.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import { forTenant, message, render, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Problem, subjectOf } from '../model/problems.ts';
 import type { ConfigurationFault } from '../settings/faults.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import { isForPerson } from './problems.ts';
 
 /** Result of one check. */

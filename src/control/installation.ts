@@ -1,6 +1,5 @@
 import type { Outages } from '../jobs/outages.ts';
 import type { ShownQueue } from '../jobs/queues.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import type { ApprovalRequest } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -13,9 +12,10 @@ import {
   uncheckedError,
 } from '../settings/configuration.ts';
 import type { DamagedStore } from '../state/damaged.ts';
-import type { RemovedStore } from '../state/removed.ts';
 import type { StateCounter } from '../state/state-counter.ts';
-import type { UpkeepStore } from '../state/upkeep.ts';
+import type { RemovedStore } from '../tenant/removed.ts';
+import type { OpenTenant } from '../tenant/tenant.ts';
+import type { UpkeepStore } from '../tenant/upkeep.ts';
 import type { ReloadReport } from './reload-reports.ts';
 import type { ConnectionStatus, Forecast, Status } from './status-schemas.ts';
 

@@ -10,7 +10,6 @@ import {
   patientAsPerson,
 } from '../domain/matching.ts';
 import type { ChangeTable, LinkTable, TargetTable } from '../engine/store.ts';
-import type { OpenTarget, TenantCycle } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { CrmItem } from '../model/items.ts';
@@ -18,6 +17,7 @@ import { eachInPieces } from '../model/pieces.ts';
 import type { Patient } from '../model/records.ts';
 import { inPieces } from '../pieces/in-pieces.ts';
 import type { CrmFile } from '../settings/crm-schema.ts';
+import type { OpenTarget, TenantCycle } from '../tenant/tenant.ts';
 import { pagesOf } from './target-objects.ts';
 
 /** A pair that needs a decision. */

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObserver } from '../http/client.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, isRedisFault } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { SyncHealth } from '../model/schemas.ts';
+import type { OpenTenant } from '../tenant/tenant.ts';
 import type { Installation } from './installation.ts';
 import { ofRedis } from './installation-problems.ts';
 import { GAUGES, TARGET_GAUGES } from './metric-definitions.ts';

@@ -4,7 +4,7 @@ import {
   isSubscriptionSecret,
   type SubscriptionAddressee,
   type SubscriptionDirectory,
-} from '../state/subscriptions.ts';
+} from '../tenant/subscription-store.ts';
 
 /** A request to the notification receiver. */
 export interface ReceivedNotification extends NotificationRequest {

@@ -1,7 +1,6 @@
 import type { RunReport } from '../domain/runs.ts';
 import { fieldsByHand } from '../engine/audit.ts';
 import type { HoldTable } from '../engine/store.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
@@ -9,6 +8,7 @@ import type { Page } from '../model/schemas.ts';
 import { type Clock, type Instant, upcoming } from '../model/time.ts';
 import type { LinkCursor, LinkStore } from '../state/links.ts';
 import type { Outbox } from '../state/outbox.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { cursorOf, type PageQuestion, pageOf, readCursor } from './paging.ts';
 import { newestPlan } from './plan.ts';

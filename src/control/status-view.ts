@@ -1,12 +1,12 @@
 import { policyViewOf, type StoredWithheld, withheldIn } from '../engine/policy.ts';
 import { MEBIBYTE } from '../http/client.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import { type Message, message } from '../messages/message.ts';
 import type { Link } from '../model/operations.ts';
 import type { StorageUse } from '../model/state-schemas.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { WritePolicyView } from '../model/write-policy.ts';
-import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
+import type { StoredSubscription, TargetSubscriptions } from '../tenant/subscription-store.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import type { NotificationStatus } from './status-schemas.ts';
 
 /** Meaning and remedy of the durability `unsupported`. */

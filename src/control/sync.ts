@@ -1,10 +1,10 @@
 import type { RunReport } from '../domain/runs.ts';
 import { pushTarget, type StopSignals, type TargetWriter } from '../engine/push.ts';
 import type { ChangeTable } from '../engine/store.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { pullAfresh, type RefusalOf } from '../tenant/pull.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits, waitsForPerson } from './resume.ts';
 import { tenantStatus } from './status.ts';

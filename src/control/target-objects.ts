@@ -2,7 +2,6 @@ import type { Directory } from '../domain/project.ts';
 import { eventRule } from '../domain/views.ts';
 import type { Decision } from '../engine/diff.ts';
 import type { ErasedPersons, LinkTable, PinTable, TargetTable } from '../engine/store.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
@@ -11,6 +10,7 @@ import type { FieldChange } from '../model/plan-view.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 
 /** A record on hold. */
 export interface HeldItem {

@@ -7,7 +7,6 @@ import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../d
 import { restoring } from '../engine/diff.ts';
 import { auditRules, withheldIn } from '../engine/policy.ts';
 import type { ChangeTable, HoldTable, LinkTable, TargetTable } from '../engine/store.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, type ErrorTexts, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, ItemTime } from '../model/items.ts';
@@ -16,6 +15,7 @@ import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, offsetMs, type TimeWindow, upcoming } from '../model/time.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { type EventDecisionSource, eventDecision, NO_DIRECTORY, pagesOf } from './target-objects.ts';
 

@@ -7,7 +7,6 @@ import { endImpossibleWaits } from '../engine/lane.ts';
 import { activeTargets } from '../engine/ports.ts';
 import type { Lease } from '../engine/store.ts';
 import { SUPERSEDED } from '../engine/store.ts';
-import type { OpenTenant, TenantCycle } from '../jobs/tenant.ts';
 import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
@@ -16,12 +15,10 @@ import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, STREAMS_LEASE } from '../state/config-version.ts';
 import { waitForLease } from '../state/leases.ts';
 import { fencedError } from '../state/script.ts';
+import type { OpenTenant, TenantCycle } from './tenant.ts';
 
 /** How long a rejection prevents a new hold of the same records. */
 const REJECTION_MS = 7 * DAY_MS;
-
-/** Members of a tenant that a complete cycle uses. */
-type CycleRunner = OpenTenant;
 
 /**
  * Runs one cycle of a tenant: pull, compare, plan, guard, and add the changes to the outboxes. One cycle at a time per tenant.
@@ -31,7 +28,7 @@ type CycleRunner = OpenTenant;
  * failure of the clinic
  */
 export async function pullTenant(
-  tenant: CycleRunner,
+  tenant: OpenTenant,
   signal: AbortSignal,
   { asked = false, wake = noWake }: { asked?: boolean; wake?: (target: string) => Promise<void> } = {},
 ): Promise<RunReport | null> {
@@ -52,7 +49,7 @@ export async function pullTenant(
  * @throws the error of `options.refusalOf`; MirrorError `conflict`, code `lease-lost`
  */
 export async function pullWhenFree(
-  tenant: CycleRunner,
+  tenant: OpenTenant,
   progress: Progress,
   signal: AbortSignal,
   { justRead = false, refusalOf }: { justRead?: boolean; refusalOf?: RefusalOf | undefined } = {},
@@ -83,14 +80,14 @@ interface CycleOptions {
 /** The caller of the cycle writes the result itself. */
 async function noWake(): Promise<void> {}
 
-function underLease(tenant: CycleRunner, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
+function underLease(tenant: OpenTenant, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
   return spanned(tenant.spans, 'cycle', { facts: { 'clinic_mirror.tenant': tenant.id } }, (span) =>
     tenant.outages.watch(() => runCycle(tenant, lease, { ...options, span }, signal)),
   );
 }
 
 async function runCycle(
-  tenant: CycleRunner,
+  tenant: OpenTenant,
   lease: Lease,
   { progress, isPaced, justRead, refusalOf, wake, span }: CycleOptions & { span: OpenSpan },
   signal: AbortSignal,
@@ -143,7 +140,7 @@ async function runCycle(
  * Logs a cycle with changes; each target logs its own writes.
  * @returns the logged numbers
  */
-function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: TenantCycle): SpanFacts {
+function logDecisions({ log }: OpenTenant, run: string, { plans }: TenantCycle): SpanFacts {
   const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
   if (changes + held > 0) log.info({ run, changes, held }, 'cycle planned changes');
@@ -159,18 +156,13 @@ interface StreamsTurn {
 }
 
 /** Returns whether a tenant's streams are due after a cycle, in a separate job. Returns false if the clinic is unreadable. */
-export async function areStreamsDue(
-  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
-  lastRun: RunReport,
-): Promise<boolean> {
+export async function areStreamsDue(tenant: OpenTenant, lastRun: RunReport): Promise<boolean> {
   if (lastRun.error !== null) return false;
   return (await findDueStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
 }
 
 /** Returns whether another process plans a tenant's CRMs and should run the cycle. Needs no request for a tenant without CRMs. */
-export async function areCrmsElsewhere(
-  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
-): Promise<boolean> {
+export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
   return (await findDueStreams(tenant, activeTargets(tenant))).isElsewhere;
 }
 
@@ -180,7 +172,7 @@ export async function areCrmsElsewhere(
  * @param options.takesOver the process that planned the tenant's CRMs last no longer exists
  */
 export async function readStreamsInTurn(
-  tenant: CycleRunner,
+  tenant: OpenTenant,
   options: { takesOver: boolean },
   signal: AbortSignal,
 ): Promise<StreamsTurn> {
@@ -209,7 +201,7 @@ export async function readStreamsInTurn(
  * @throws the error of `refusalOf`
  */
 export async function pullAfresh(
-  tenant: CycleRunner,
+  tenant: OpenTenant,
   progress: Progress,
   signal: AbortSignal,
   refusalOf?: RefusalOf,

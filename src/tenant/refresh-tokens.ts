@@ -1,4 +1,5 @@
-import type { OpenTenant } from '../jobs/tenant.ts';
+import type { Outages } from '../jobs/outages.ts';
+import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 
 /** Token refresh of one connection. */
@@ -7,13 +8,20 @@ export interface MaintainedLogin {
   refreshIfDue(signal: AbortSignal): Promise<boolean>;
 }
 
+/** A tenant whose connections are refreshed. */
+interface LoginOwner {
+  id: string;
+  log: Logger;
+  outages: Pick<Outages, 'watch' | 'recordOther'>;
+}
+
 /**
  * Refreshes a tenant's due connections: before they expire, and idle ones so that the vendor keeps them valid. A failure does not delay the
  * others. The credential record shows required actions. A failure is logged as a warning when it begins or its code changes.
  */
 export async function refreshTokens(
   logins: Iterable<MaintainedLogin>,
-  tenant: Pick<OpenTenant, 'id' | 'log' | 'outages'>,
+  tenant: LoginOwner,
   signal: AbortSignal,
 ): Promise<void> {
   for (const login of logins) {
@@ -24,7 +32,7 @@ export async function refreshTokens(
 
 async function refresh(
   { connection, refreshIfDue }: MaintainedLogin,
-  { id, log, outages }: Pick<OpenTenant, 'id' | 'log' | 'outages'>,
+  { id, log, outages }: LoginOwner,
   signal: AbortSignal,
 ): Promise<void> {
   const other = { kind: 'connection', id: connection } as const;

@@ -1,5 +1,4 @@
 import { SUPERSEDED } from '../engine/store.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -8,15 +7,15 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { PLAN_LEASE } from '../state/config-version.ts';
 import type { RemovablePart } from '../state/keys.ts';
 import type { Leases } from '../state/leases.ts';
-import type { KeyHolders, RemovedStore } from '../state/removed.ts';
 import { KeySizes } from '../state/tenant-storage.ts';
-import type { EndedKind, UpkeepStore } from '../state/upkeep.ts';
+import type { KeyHolders, RemovedStore } from './removed.ts';
+import type { EndedKind, UpkeepStore } from './upkeep.ts';
 
 /** Dependencies of releasing removed targets, connections and tenants. */
 export interface ReleaseParts {
   tenants: ReadonlyMap<string, TenantOutline>;
   /** Opens a tenant with removed parts. */
-  open(tenant: string): Pick<OpenTenant, 'leases' | 'log'>;
+  open(tenant: string): { leases: Leases; log: Logger };
   /** Tenants with invalid files: they are not removed, and their former ids are unknown. */
   unusable: readonly { id: string }[];
   removed: RemovedStore;

@@ -4,16 +4,18 @@ import { IMPOSSIBLE_WAIT_MS } from '../engine/lane.ts';
 import type { StopSignals } from '../engine/push.ts';
 import { targetBackoffMs } from '../engine/retry.ts';
 import type { Lease } from '../engine/store.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { Leases } from '../state/leases.ts';
 import {
   NO_SUBSCRIPTIONS,
   type StoredSubscription,
   type SubscriptionAddressee,
   subscriptionSecretHash,
   type TargetSubscriptions,
-} from '../state/subscriptions.ts';
+} from './subscription-store.ts';
+import type { OpenTarget, TenantNotifications } from './tenant.ts';
 
 /** Path of the receiver after the public URL; connector and subscription id follow. */
 export const NOTIFICATIONS_PATH = '/notifications';
@@ -26,6 +28,23 @@ export const NOTIFICATIONS_PATH = '/notifications';
 export const CHANNEL_LIFE_MS = 2 * DAY_MS;
 /** How long the vendor may take to validate the URL of a requested subscription. */
 const OPENING_MS = 10 * MINUTE_MS;
+
+/** A tenant with subscriptions, opened or to be closed. */
+interface NotifiedTenant {
+  notifications: TenantNotifications;
+  leases: Leases;
+  log: Logger;
+}
+
+/** A tenant whose targets have notification subscriptions. */
+interface SubscribedTenant extends NotifiedTenant {
+  id: string;
+  configuration: { paused: boolean };
+  targets: ReadonlyMap<string, OpenTarget>;
+  targetStore: { read(target: string): Promise<{ container: string | null }> };
+  clock: Clock;
+  random(): number;
+}
 
 /** A calendar with notifications, and all targets that write to it. */
 interface HeardCalendar {
@@ -42,7 +61,7 @@ interface HeardCalendar {
  * @throws MirrorError from the connector
  */
 async function openSubscription(
-  tenant: Pick<OpenTenant, 'clock' | 'id' | 'notifications'>,
+  tenant: SubscribedTenant,
   { target, container, targets }: HeardCalendar,
   heardSinceAt: Instant,
   signal: AbortSignal,
@@ -84,12 +103,12 @@ function lifeOf({ expiresAt }: Subscription, now: Instant): Pick<StoredSubscript
  * @throws MirrorError from the connector
  */
 async function closeSubscription(
-  tenant: Pick<OpenTenant, 'notifications'>,
+  { notifications }: { notifications: TenantNotifications },
   subscription: StoredSubscription,
   signal: AbortSignal,
 ): Promise<void> {
-  await tenant.notifications.directory.remove(subscription.id);
-  await tenant.notifications.subscriptionsOf(subscription)?.close(subscription, signal);
+  await notifications.directory.remove(subscription.id);
+  await notifications.subscriptionsOf(subscription)?.close(subscription, signal);
 }
 
 /** Returns the connector's notification functions. */
@@ -99,7 +118,7 @@ function subscriptionsOf({ id, connector }: OpenTarget): Subscriptions {
 }
 
 /** Returns the URL for the vendor's notifications, which does not reveal the calendar's owner. */
-function addressOf({ notifications }: Pick<OpenTenant, 'notifications'>, connector: string, id: string): string {
+function addressOf({ notifications }: { notifications: TenantNotifications }, connector: string, id: string): string {
   return `${notifications.url}${NOTIFICATIONS_PATH}/${connector}/${id}`;
 }
 
@@ -107,11 +126,8 @@ function addressOf({ notifications }: Pick<OpenTenant, 'notifications'>, connect
 const FAREWELL_MS = 10 * SECOND_MS;
 const LEASE = 'subscriptions';
 
-/** Members of a tenant that opening and closing subscriptions uses. */
-interface SubscriptionUpkeep extends Pick<OpenTenant, 'clock' | 'id' | 'log' | 'notifications' | 'random'> {}
-
 interface Work {
-  tenant: SubscriptionUpkeep;
+  tenant: SubscribedTenant;
   lease: Lease;
   signal: AbortSignal;
   /** Targets with new notifications. */
@@ -131,7 +147,7 @@ interface SubscriptionRun extends Work {
  * @returns targets with new notifications, whose earlier changes were not reported; null if another worker runs the maintenance
  */
 export async function maintainSubscriptions(
-  tenant: SubscriptionUpkeep & Pick<OpenTenant, 'configuration' | 'leases' | 'targetStore' | 'targets'>,
+  tenant: SubscribedTenant,
   options: { hurry: boolean },
   { stop, abort }: StopSignals,
 ): Promise<{ opened: string[] } | null> {
@@ -158,7 +174,7 @@ export async function maintainSubscriptions(
  * ignored. New subscriptions are blocked until `logOut` has ended.
  */
 export async function withoutSubscriptions<Result>(
-  tenant: Pick<OpenTenant, 'leases' | 'log' | 'notifications'>,
+  tenant: NotifiedTenant,
   connection: string,
   logOut: () => Promise<Result>,
   signal: AbortSignal,
@@ -175,12 +191,7 @@ export async function withoutSubscriptions<Result>(
   }
 }
 
-async function sayGoodbye(
-  tenant: Pick<OpenTenant, 'notifications'>,
-  connection: string,
-  lease: Lease | null,
-  signal: AbortSignal,
-) {
+async function sayGoodbye(tenant: NotifiedTenant, connection: string, lease: Lease | null, signal: AbortSignal) {
   const { store, directory } = tenant.notifications;
   for (const [target, { current, closing }] of await store.read()) {
     const all = current === null ? closing : [...closing, current];
@@ -201,9 +212,7 @@ async function sayGoodbye(
  * Returns calendars by the target under whose name the subscription is stored. Two targets with one calendar share a subscription, because
  * Graph allows only one.
  */
-async function wantedCalendars(
-  tenant: Pick<OpenTenant, 'configuration' | 'notifications' | 'targetStore' | 'targets'>,
-): Promise<Map<string, HeardCalendar>> {
+async function wantedCalendars(tenant: SubscribedTenant): Promise<Map<string, HeardCalendar>> {
   const calendars = new Map<string, HeardCalendar>();
   if (tenant.notifications.url === null || tenant.configuration.paused) return calendars;
   for (const target of tenant.targets.values()) {

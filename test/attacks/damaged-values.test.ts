@@ -6,15 +6,15 @@ import { status } from '../../src/control/status.ts';
 import type { TenantStatus } from '../../src/control/status-schemas.ts';
 import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { endpointStatuses } from '../../src/features/triggers/status.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { keys } from '../../src/state/keys.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useDamage } from '../support/damage.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';
 import type { ModelTarget } from '../tenant/model-target.ts';
 import { auditOf } from '../tenant/world.ts';
-import { useDamage } from '../support/damage.ts';
-import { useRedis } from '../support/redis.ts';
 import { type BusyTenant, openBusyTenant, rememberState } from './busy-tenant.ts';
 
 /* A user who can write to Redis replaces one stored value by garbage. */

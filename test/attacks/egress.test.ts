@@ -8,9 +8,9 @@ import { status } from '../../src/control/status.ts';
 import type { PropertyValue } from '../../src/model/items.ts';
 import type { SmallWorld } from '../e2e/support/small-world.ts';
 import { expectExact, useSmallWorld } from '../e2e/support/small-world.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 import { held, openCrmWorld, patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import type { ToldByChannel } from './remind-by-channel.ts';
 
 const redis = useRedis();

@@ -17,11 +17,11 @@ import { openActing, person } from '../control/acting.ts';
 import { openConfigurations } from '../control/open-configurations.ts';
 import { openBooked, openInstallation } from '../control/open-installation.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { cycle } from '../tenant/cycle.ts';
 import { NEVER, openWorker } from '../oauth/connection.ts';
 import { startTokenServer } from '../oauth/token-server.ts';
 import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
+import { cycle } from '../tenant/cycle.ts';
 
 /* A user who can write to Redis deletes or damages a sealed record, so that an operation adds it anew instead of replacing it. */
 

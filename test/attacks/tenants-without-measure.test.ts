@@ -5,11 +5,11 @@ import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/script.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { NEVER, wholeCycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenantWorld, stateOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 /*
  * Attack: a tenant fills the Redis of all tenants, by the number of its records, the number of its targets or the length of its texts. Its

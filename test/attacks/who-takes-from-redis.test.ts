@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOptOuts } from '../../src/features/reminders/opt-outs.ts';
 import { keys } from '../../src/state/keys.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useDamage } from '../support/damage.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useDamage } from '../support/damage.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const damage = useDamage();

@@ -23,11 +23,11 @@ import { createLeases } from '../../src/state/leases.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle as runCycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 /** Ended after each test: the next one has its own. */

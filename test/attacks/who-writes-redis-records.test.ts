@@ -4,14 +4,14 @@ import { clinicKeys, createClinicTenantStore } from '../../src/domain/clinic-ten
 import { DAY_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
-import { createSubscriptionDirectory } from '../../src/state/subscriptions.ts';
+import { createSubscriptionDirectory } from '../../src/tenant/subscription-store.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useDamage } from '../support/damage.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, pull, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useDamage } from '../support/damage.ts';
-import { useRedis } from '../support/redis.ts';
 import { createMailbox } from './mailbox.ts';
 
 const redis = useRedis();

@@ -14,12 +14,12 @@ import {
   openAnswerBed,
   press,
 } from '../features/reminders/reminder-world.ts';
+import { useDamage } from '../support/damage.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, pull, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useDamage } from '../support/damage.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const damage = useDamage();

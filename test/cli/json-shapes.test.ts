@@ -4,11 +4,11 @@ import { commandsOf, createProgram } from '../../src/cli/program.ts';
 import { unusedOutside } from '../../tools/unused-outside.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { type Given, runProgram } from './run-program.ts';
 
 const redis = useRedis();

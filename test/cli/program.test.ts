@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { type Given, type Ran, runProgram } from './run-program.ts';
 
 const redis = useRedis();

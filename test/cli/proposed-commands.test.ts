@@ -9,11 +9,11 @@ import { openInstallation } from '../control/open-installation.ts';
 import { openServerAway } from '../control/server-away.ts';
 import { openActsLogins, openActsWorld } from '../control/services-world.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { TENANT } from '../oauth/connection.ts';
+import { useRedis } from '../support/redis.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { TENANT } from '../oauth/connection.ts';
-import { useRedis } from '../support/redis.ts';
 import { type Given, runProgram } from './run-program.ts';
 
 const redis = useRedis();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenConnection } from '../../src/composition/open-connection.ts';
 import { createTenantCache, mayClose } from '../../src/composition/tenant-stores.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import type { OpenCrm } from '../../src/domain/cycle-input.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { CacheBudget } from '../../src/model/cache.ts';
 import type { Protection } from '../../src/state/protection.ts';
@@ -10,8 +10,8 @@ describe('an idle tenant', () => {
   const isClosed = (targets: ('calendar' | 'crm')[], connections: boolean[]) =>
     mayClose({
       tenant: {
-        targets: new Map(targets.map((kind, index) => [`t${index}`, { crm: kind === 'crm' ? {} : null }])),
-      } as unknown as Pick<OpenTenant, 'targets'>,
+        targets: new Map(targets.map((kind, index) => [`t${index}`, { crm: kind === 'crm' ? ({} as OpenCrm) : null }])),
+      },
       connections: new Map(
         connections.map((isAtRest, index) => [`c${index}`, { mayClose: () => isAtRest } as unknown as OpenConnection]),
       ),

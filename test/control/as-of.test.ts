@@ -5,8 +5,8 @@ import type { TenantStatus } from '../../src/control/status-schemas.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { readRedis, timeByRedis, timeOf } from '../../src/state/redis-readings.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
-import { cycle, NEVER } from '../tenant/cycle.ts';
 import { useRedis } from '../support/redis.ts';
+import { cycle, NEVER } from '../tenant/cycle.ts';
 import { openBooked } from './open-installation.ts';
 
 const redis = useRedis();

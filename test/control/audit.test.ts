@@ -11,11 +11,11 @@ import { recordFailure } from '../../src/engine/lane.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget, type ModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

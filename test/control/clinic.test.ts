@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { previewWrite, readClinic, readClinicRaw, readInvoiceDoctors, writeClinic } from '../../src/control/clinic.ts';
 import { committedProfile, failureOf } from '../clinic/open-client.ts';
-import { NEVER } from '../tenant/cycle.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { NEVER } from '../tenant/cycle.ts';
 import { openClinicAccess } from './open-clinic-access.ts';
 
 /** A clinic that answers every request with a status, and counts them. */

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import { inEnglish } from '../../src/control/findings.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { paced } from '../support/pace.ts';
+import { useRedis } from '../support/redis.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { paced } from '../support/pace.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

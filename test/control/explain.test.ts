@@ -5,8 +5,8 @@ import type { StoredTarget } from '../../src/engine/store.ts';
 import type { Actor } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { useRedis } from '../support/redis.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { openBooked } from './open-installation.ts';
 
 const redis = useRedis();

@@ -11,10 +11,10 @@ import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { viewWeek } from '../../src/control/week.ts';
 import { explanationDocument } from '../../src/documents/explain.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER } from '../tenant/cycle.ts';
 import { writeToHubSpot } from '../tenant/hubspot-targets.ts';
 import { auditOf, editByHand, held, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

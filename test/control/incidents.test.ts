@@ -8,17 +8,18 @@ import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import type { Digest } from '../../src/features/alerts/digest.ts';
 import { createAlertStore } from '../../src/features/alerts/store.ts';
 import { textOf } from '../../src/features/alerts/texts.ts';
-import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { message, type Text } from '../../src/messages/message.ts';
 import type { ErrorTexts } from '../../src/model/errors.ts';
 import { problemsWithin } from '../../src/model/problems.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { createLeases } from '../../src/state/leases.ts';
+import type { OpenTarget, OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { type Receiver, startReceiver } from '../features/reminders/channels/receiver.ts';
 import { book as bookReminder, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld, report } from '../features/triggers/trigger-world.ts';
+import { useRedis } from '../support/redis.ts';
 import { NEVER } from '../tenant/cycle.ts';
 import {
   areInSync,
@@ -31,7 +32,6 @@ import {
   openOutageWorld,
   SIGNALS,
 } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });

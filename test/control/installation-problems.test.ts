@@ -18,10 +18,10 @@ import { keys } from '../../src/state/keys.ts';
 import { connectRedis, DAEMON_SEEN_LIFE_MS, proveWrites, watchRedis } from '../../src/state/redis.ts';
 import { readRedis, timeOf } from '../../src/state/redis-readings.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { cycle } from '../tenant/cycle.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { cycle } from '../tenant/cycle.ts';
 import { openBooked } from './open-installation.ts';
 import { loginOf, problems, statusOf, targetOf, tenantOf } from './status-of.ts';
 

@@ -8,10 +8,10 @@ import { render } from '../../src/messages/message.ts';
 import { asMirrorError, type MirrorError } from '../../src/model/errors.ts';
 import type { InvalidTenant } from '../../src/settings/configuration.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { createModelClinic } from '../tenant/model-clinic.ts';
-import { openTenant } from '../tenant/open-tenant.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { openTenant } from '../tenant/open-tenant.ts';
 import { openInstallation } from './open-installation.ts';
 import { problems, targetOf } from './status-of.ts';
 

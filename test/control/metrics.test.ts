@@ -3,11 +3,11 @@ import { createMetrics } from '../../src/control/metrics.ts';
 import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { redisUnreachable } from '../../src/model/errors.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, twoCycles } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 import { AWAY, openServerAway } from './server-away.ts';
 

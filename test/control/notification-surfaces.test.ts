@@ -6,11 +6,11 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { maintainSubscriptions } from '../../src/tenant/subscriptions.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget, createModelVendor, giveSubscriptions } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

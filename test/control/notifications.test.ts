@@ -6,7 +6,7 @@ import {
   createSubscriptionDirectory,
   type SubscriptionDirectory,
   subscriptionSecretHash,
-} from '../../src/state/subscriptions.ts';
+} from '../../src/tenant/subscription-store.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -1,9 +1,9 @@
 import type { Installation } from '../../src/control/installation.ts';
 import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { InvalidTenant, RefusedChange } from '../../src/settings/configuration.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import type { TenantChoice } from '../tenant/open-tenant.ts';

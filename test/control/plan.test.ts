@@ -7,12 +7,12 @@ import { decideHold, listHolds } from '../../src/features/holds/holds.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
 import { openCrmWorld, patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { stateOfRecord } from '../../src/control/record-schemas.ts';
 import { AURORA } from '../http-server/open-services.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, pull, targetOf } from '../tenant/cycle.ts';
 import { editByHand } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { allPages, openApiWorld, problemLike, ROSSI } from './services-world.ts';
 
 const redis = useRedis();

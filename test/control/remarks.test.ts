@@ -9,11 +9,11 @@ import { planTenant } from '../../src/control/plan.ts';
 import { planDocument } from '../../src/documents/plan.ts';
 import type { ReadingRemark } from '../../src/model/run-schemas.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 import { statusOf, tenantOf } from './status-of.ts';
 

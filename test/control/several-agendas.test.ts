@@ -8,11 +8,11 @@ import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { profileOf, type WrittenProfile } from '../clinic/open-client.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { NEVER } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { notificationStatus } from '../../src/control/status-view.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import { NO_SUBSCRIPTIONS, type TargetSubscriptions } from '../../src/state/subscriptions.ts';
+import { NO_SUBSCRIPTIONS, type TargetSubscriptions } from '../../src/tenant/subscription-store.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 const HEARD = { sinceAt: NOW - HOUR_MS, untilAt: NOW + 1, reason: null };

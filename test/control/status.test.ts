@@ -5,15 +5,15 @@ import { requireTenant } from '../../src/control/installation.ts';
 import { status } from '../../src/control/status.ts';
 import { isWhole, syncTenant } from '../../src/control/sync.ts';
 import type { StoredTarget } from '../../src/engine/store.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant, type TargetChoice } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

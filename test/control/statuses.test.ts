@@ -5,10 +5,10 @@ import { openOverview } from '../../src/control/tenant-list.ts';
 import { redisFaultOf, storedError } from '../../src/model/errors.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

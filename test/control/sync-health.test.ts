@@ -16,12 +16,12 @@ import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
 import { runProgram } from '../cli/run-program.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { openPages } from '../http-server/pages/open-pages.ts';
+import { contextWith } from '../operations/run-operation.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, pull } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { contextWith } from '../operations/run-operation.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 import { loginOf } from './status-of.ts';
 

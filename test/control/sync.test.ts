@@ -3,13 +3,13 @@ import { resumeTargets } from '../../src/control/resume.ts';
 import { status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { laneLease } from '../../src/engine/store.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
-import { cycle, NEVER } from '../tenant/cycle.ts';
 import { useRedis } from '../support/redis.ts';
+import { cycle, NEVER } from '../tenant/cycle.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

@@ -4,9 +4,9 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();

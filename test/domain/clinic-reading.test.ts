@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';
 import { held, openCrmWorld, patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 import { readSlowly } from './slow-lists.ts';
 

@@ -6,13 +6,13 @@ import { HOUR_MS } from '../../src/model/time.ts';
 import { pullTenant, pullWhenFree } from '../../src/tenant/pull.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { book, held, LATE_MS, lateWorld, NEAR, STEADY_MS, untilWhole } from '../tenant/late-cycles.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { EVERY_MS, readingOf } from '../tenant/near-histories.ts';
 import { openTenant, type TenantChoice } from '../tenant/open-tenant.ts';
 import { openCrmWorld, patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { NOW } from './arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });

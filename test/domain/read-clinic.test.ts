@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
 import { patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 import { LONG_MS, readSlowly } from './slow-lists.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenantWorld } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from './arbitraries.ts';
 
 const redis = useRedis();

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { readStreamsInTurn } from '../../src/tenant/pull.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { type CrmWorld, held, joined, openCrmWorld, patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 
 const redis = useRedis();

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { cycle } from '../tenant/cycle.ts';
 import { useRedis } from '../support/redis.ts';
+import { cycle } from '../tenant/cycle.ts';
 import type { VendorName } from './support/crm-vendors.ts';
 import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
 

@@ -6,12 +6,12 @@ import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
+import { withSource } from '../support/with-source.ts';
 import { cycle, drain, NEVER, pull, targetOf, twoCycles } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
-import { withSource } from '../support/with-source.ts';
 
 const redis = useRedis();
 const NOTE = 'bring the X-ray';

@@ -5,19 +5,21 @@ import { checkTarget } from '../../src/engine/check-target.ts';
 import { pushTarget } from '../../src/engine/push.ts';
 import { laneLease } from '../../src/engine/store.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { keys, QUEUE_PREFIX } from '../../src/state/keys.ts';
 import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { startSomeWorkers } from '../jobs/some-workers.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { cycle, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget, type ModelObject, type ModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { startSomeWorkers } from '../jobs/some-workers.ts';
 import {
   auditOf,
   type CalendarWorld,
@@ -28,8 +30,6 @@ import {
   type Policy,
   removeByHand,
 } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
-import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
 /** A world whose target shows everything. */

@@ -4,9 +4,9 @@ import { checkTarget } from '../../src/engine/check-target.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf } from '../tenant/cycle.ts';
 import { type CalendarWorld, editByHand, openCalendarWorld, removeByHand, stateOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const DONE = { restore: false, againInMs: null };

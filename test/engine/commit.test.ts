@@ -3,11 +3,11 @@ import { targetStatus } from '../../src/control/status.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openCrmWorld, openTenantWorld, patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 

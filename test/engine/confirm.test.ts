@@ -5,20 +5,20 @@ import type { ReadClinic } from '../../src/domain/read-clinic.ts';
 import { nothingMissing } from '../../src/engine/absence.ts';
 import { confirmAbsence, inTurn, nextOutside } from '../../src/engine/confirm.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
-import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Link } from '../../src/model/operations.ts';
 import type { Hold } from '../../src/model/plan.ts';
 import type { Lookup } from '../../src/model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
+import type { OpenTarget, OpenTenant } from '../../src/tenant/tenant.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 
 interface Row {
   id: string;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, targetOf, twoCycles } from '../tenant/cycle.ts';
 import { createModelClinic, type ModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant, type TargetChoice } from '../tenant/open-tenant.ts';
 import { type CalendarWorld, openCalendarWorld, stateOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 

@@ -3,6 +3,7 @@ import { STILL_ON_ITS_WAY_MS } from '../../src/engine/late-writes.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
@@ -17,7 +18,6 @@ import {
   shownBy,
   wantedOf,
 } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 

@@ -2,9 +2,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, pull } from '../tenant/cycle.ts';
 import { AGENDAS, inOne, openShared, trySettledHistories, worldOf } from '../tenant/settled-histories.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });
 

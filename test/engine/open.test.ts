@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, pull, targetOf } from '../tenant/cycle.ts';
 import type { TargetChoice } from '../tenant/open-tenant.ts';
 import { openCalendarWorld, openDriftWorld, shownBy, stateOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 

@@ -3,9 +3,9 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, pull, targetOf } from '../tenant/cycle.ts';
 import { type CrmWorld, openCrmWorld, patientOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 

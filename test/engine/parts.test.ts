@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { pull } from '../tenant/cycle.ts';
 import { book, held, lateWorld, NEAR, STEADY_MS, untilWhole } from '../tenant/late-cycles.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { readingOf, tryNearHistories } from '../tenant/near-histories.ts';
 import type { TenantChoice } from '../tenant/open-tenant.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });
 

@@ -5,13 +5,13 @@ import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle, drain, NEVER, pull, targetOf, twoCycles } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant, type TargetChoice } from '../tenant/open-tenant.ts';
 import { writeToEspoCrm } from '../tenant/rest-crm-targets.ts';
 import { openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 

@@ -17,10 +17,10 @@ import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { espocrm, openProfile } from '../connectors/rest-crm/profiles.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
-import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
-import { auditOf, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../tenant/world.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';
+import { auditOf, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../tenant/world.ts';
 
 const redis = useRedis();
 const BOOKED = 6;

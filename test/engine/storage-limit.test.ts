@@ -11,11 +11,11 @@ import { keys } from '../../src/state/keys.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { useRedis } from '../support/redis.ts';
 import { NEVER, wholeCycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenantWorld, stateOf } from '../tenant/world.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });
 const KIB = 1_024;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { pushTarget } from '../../src/engine/push.ts';
-import type { OpenTarget } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
+import type { OpenTarget } from '../../src/tenant/tenant.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { NEVER } from '../tenant/cycle.ts';

@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Share, Turns } from '../../src/jobs/turns.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import type { JobHandlers, JobName, SharesOf } from '../../src/tenant/job-catalogue.ts';
 import { sharesOf } from '../../src/tenant/job-shares.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -7,12 +7,12 @@ import type { Installation } from '../../src/control/installation.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { contextWith } from '../operations/run-operation.ts';
+import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTenant } from '../tenant/open-tenant.ts';
-import { contextWith } from '../operations/run-operation.ts';
-import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

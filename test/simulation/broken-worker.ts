@@ -1,8 +1,8 @@
 import { runWorker } from '../../bench/reminders/worker.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Appointment } from '../../src/model/records.ts';
-import { withReminders } from '../tenant/open-tenant.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { withSource } from '../support/with-source.ts';
+import { withReminders } from '../tenant/open-tenant.ts';
 
 /** A worker with three faults, for the judge to find. */
 runWorker((tenant) => withoutSecondLook(withoutNight(withoutLedger(tenant))));

@@ -10,9 +10,9 @@ import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
 import { NOW, recordIds } from '../domain/arbitraries.ts';
-import { crashingRedis } from '../tenant/crashing-redis.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
+import { crashingRedis } from '../tenant/crashing-redis.ts';
 import { someLinks } from './link-arbitraries.ts';
 
 const TENANT = 'studio-rossi';

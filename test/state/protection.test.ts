@@ -6,8 +6,8 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import { NOW } from '../domain/arbitraries.ts';
-import { openEpoch } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
+import { openEpoch } from '../tenant/open-tenant.ts';
 
 const redis = useRedis();
 const TENANT = 'rossi';

@@ -12,8 +12,8 @@ import { keys } from '../../src/state/keys.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
-import { openEpoch } from '../tenant/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
+import { openEpoch } from '../tenant/open-tenant.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

@@ -368,19 +368,23 @@ export function stateBreaches(files: readonly SourceFile[]): string[] {
     );
 }
 
-/** A function declares the members of a tenant that it uses, as `Pick<OpenTenant, …>` or a port made of such; composition/ builds the whole. */
+/** What opens tenants, works on whole ones, or hands them to features. */
+const WITH_WHOLE_TENANTS = ['composition', 'tenant'];
+const HANDING_TENANTS_ON = ['src/control/installation.ts', 'src/control/metrics.ts'];
+
+/** A function takes the values of a tenant that it uses, or a small interface of its topic; composition/ builds the whole from parts. */
 export function wholeTenantBreaches(files: readonly SourceFile[]): string[] {
-  return inSource(files)
-    .filter(({ path }) => moduleOf(path) !== 'composition')
-    .flatMap(({ path, tokens }) =>
-      tokens
-        .filter(({ text }, at) => {
-          const [owner, colon, next] = [tokens[at - 2], tokens[at - 1], tokens[at + 1]];
-          const isOwned = text === 'OpenTenant' && colon?.text === ':' && owner?.text !== ')';
-          return isOwned && [',', ')', ';', '}'].includes(next?.text ?? '');
-        })
-        .map(({ line }) => `${path}:${line} takes the whole tenant: declare the members that it uses`),
-    );
+  return inSource(files).flatMap(({ path, tokens }) => {
+    const isWhole = WITH_WHOLE_TENANTS.includes(moduleOf(path)) || HANDING_TENANTS_ON.includes(path);
+    return tokens.flatMap(({ text, line }, at) => {
+      if (text !== 'OpenTenant') return [];
+      const isSlice = tokens[at - 1]?.text === '<' && tokens[at - 2]?.text === 'Pick';
+      if (isSlice && moduleOf(path) !== 'composition')
+        return [`${path}:${line} takes a slice of the tenant: declare an interface of what it uses`];
+      const isOwn = isWhole || tokens[at - 1]?.text === 'interface';
+      return isOwn ? [] : [`${path}:${line} names the whole tenant: declare what it uses`];
+    });
+  });
 }
 
 /** Test files share processes, so the process's memory and resource use include other files' remains. */

@@ -1,7 +1,7 @@
 import type { RunReport } from '../../src/domain/runs.ts';
 import { type PushResult, pushTarget } from '../../src/engine/push.ts';
-import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { pullTenant, readStreamsInTurn } from '../../src/tenant/pull.ts';
+import type { OpenTarget, OpenTenant } from '../../src/tenant/tenant.ts';
 
 /** A signal that never comes. */
 export const NEVER = new AbortController().signal;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { pushTarget } from '../../src/engine/push.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { pullTenant, pullWhenFree } from '../../src/tenant/pull.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, pull, targetOf, twoCycles } from './cycle.ts';

@@ -2,8 +2,8 @@ import type { HubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { hubspot } from '../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../src/http/client.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { paced } from '../support/pace.ts';
 import { targetOf } from './cycle.ts';
 

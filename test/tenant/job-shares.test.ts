@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Share, Turns } from '../../src/jobs/turns.ts';
 import type { SharesOf } from '../../src/tenant/job-catalogue.ts';
 import { sharesOf } from '../../src/tenant/job-shares.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 
 /*
  * Capacity of all kinds of jobs, for tenants with any numbers of connections, arrivals and ends in any order. Real shares and a real queue;

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { RunReport } from '../../src/domain/runs.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { cycle, targetOf } from './cycle.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
 import type { RunReport } from '../../src/domain/runs.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { areCrmsElsewhere, areStreamsDue, pullAfresh, pullTenant, readStreamsInTurn } from '../../src/tenant/pull.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

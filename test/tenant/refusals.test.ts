@@ -3,10 +3,10 @@ import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import { auditTarget } from '../../src/engine/audit-target.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';

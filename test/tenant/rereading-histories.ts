@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { changedSince, openRememberingClinic, type Row, withEtags } from '../clinic/remembering-clinic.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { type Tries, tryCases } from '../support/tried.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { status } from '../../src/control/status.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, wholeCycle } from './cycle.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { drain, pull } from './cycle.ts';

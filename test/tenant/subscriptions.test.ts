@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { notificationStatus } from '../../src/control/status-view.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
-import { isSubscriptionSecret } from '../../src/state/subscriptions.ts';
+import { isSubscriptionSecret } from '../../src/tenant/subscription-store.ts';
 import { maintainSubscriptions, withoutSubscriptions } from '../../src/tenant/subscriptions.ts';
+import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { crashingRedis } from './crashing-redis.ts';

@@ -30,7 +30,7 @@ export interface TenantFeeds {
   recordFetch(target: string, now: Instant): Promise<void>;
 }
 
-declare module '../../jobs/tenant.ts' {
+declare module '../../tenant/tenant.ts' {
   interface OpenTenant {
     feeds: TenantFeeds;
   }

@@ -3,7 +3,6 @@ import type { PreparedTarget } from '../../engine/lane.ts';
 import { openContainer, recordFailure } from '../../engine/lane.ts';
 import type { Lease } from '../../engine/store.ts';
 import { laneLease } from '../../engine/store.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
@@ -15,6 +14,7 @@ import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
 import { targetWork, waitForLease } from '../../state/leases.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 import type { ForgottenTenant } from './ports.ts';
 import { findNewer, type PatientRecords } from './records.ts';
 

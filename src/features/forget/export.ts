@@ -1,7 +1,7 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS } from '../../model/time.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 import { contactsOf } from './contacts.ts';
 import type { ForgottenTenant } from './ports.ts';
 import { findRecords, type PatientRecords } from './records.ts';

@@ -1,7 +1,6 @@
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { RunStore } from '../../domain/runs.ts';
 import type { FailureContext } from '../../engine/lane.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { AddressKind, LedgerEntry, ReminderTraces, WrongInformation } from '../../model/reminders.ts';
 import type { Instant } from '../../model/time.ts';
 import type { StoredAppointment, TriggerEvent, WaitingTrigger } from '../../model/triggers.ts';
@@ -14,6 +13,7 @@ import type { Outbox } from '../../state/outbox.ts';
 import type { RecentObjectStore } from '../../state/recent-objects.ts';
 import type { TargetStore } from '../../state/targets.ts';
 import type { TombstoneStore } from '../../state/tombstones.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 
 /** A tenant, as far as the data of one patient concerns it: the clinic to ask, the targets to erase from, the stores with record ids. */
 export interface ForgottenTenant extends FailureContext {

@@ -1,5 +1,4 @@
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ForgetWarning } from '../../model/forgetting.ts';
 import type { StreamName } from '../../model/items.ts';
@@ -8,6 +7,7 @@ import type { TracedReminders } from '../../model/reminders.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
 import { patientsOf, visitsOf } from '../../model/visits.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 import type { ForgottenTenant } from './ports.ts';
 
 /** Years of past appointments in the clinic query: the usual retention of care records. Project choice. */

@@ -7,7 +7,6 @@ import { windowOf } from '../../domain/mapping-sources.ts';
 import type { Directory } from '../../domain/project.ts';
 import { readForDisplay } from '../../domain/read-clinic.ts';
 import type { GoneCounts } from '../../engine/guard.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { ApprovalRequest } from '../../model/acts.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Link } from '../../model/operations.ts';
@@ -18,6 +17,7 @@ import { REMINDERS } from '../../model/reminders.ts';
 import { DAY_MS, type TimeWindow } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
 import { noSuchHold } from '../../state/holds.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 import { type HeldTenant, shownHold, type TenantHold } from './holds.ts';
 
 /** A hold with the details for a decision. */

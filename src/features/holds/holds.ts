@@ -3,12 +3,12 @@ import type { EventDecisionSource, HeldItem } from '../../control/target-objects
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { CycleFollower } from '../../domain/followers.ts';
 import type { DeletionLimit } from '../../engine/guard.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
 import type { LinkStore } from '../../state/links.ts';
 import type { TargetStore } from '../../state/targets.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 
 /** Lifetime of a decision, long enough for the affected cycles. */
 const DECISION_MS = 7 * DAY_MS;

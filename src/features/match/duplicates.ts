@@ -6,7 +6,6 @@ import { patientSource } from '../../domain/mapping-sources.ts';
 import type { Trait } from '../../domain/matching.ts';
 import { remoteIdOf } from '../../engine/audit-target.ts';
 import { planCycle } from '../../engine/cycle.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
@@ -15,6 +14,7 @@ import { eachInPieces } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { inPieces } from '../../pieces/in-pieces.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 import type { MatchedTenant } from './propose.ts';
 import type { Duplicate, DuplicatesView } from './schemas.ts';
 

@@ -89,7 +89,7 @@ export interface RemindedTenant {
   reminders: OpenReminders | null;
 }
 
-declare module '../../jobs/tenant.ts' {
+declare module '../../tenant/tenant.ts' {
   interface OpenTenant {
     /** Null without configured reminders. */
     reminders: OpenReminders | null;

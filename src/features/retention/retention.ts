@@ -4,9 +4,9 @@ import { type Document, paragraph, time } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 import { DOCUMENT_RETENTION_MS } from '../../state/stored-documents.ts';
-import type { EndedKind } from '../../state/upkeep.ts';
 import { RELEASE_EVERY_MS } from '../../tenant/release.ts';
 import { CHANNEL_LIFE_MS } from '../../tenant/subscriptions.ts';
+import type { EndedKind } from '../../tenant/upkeep.ts';
 import type { RetentionReport, StoredKind } from './schemas.ts';
 import { RETENTION, STORED_KINDS } from './texts.ts';
 

@@ -50,7 +50,7 @@ export interface TriggerTenant extends Questioner {
   triggers: OpenTriggers | null;
 }
 
-declare module '../../jobs/tenant.ts' {
+declare module '../../tenant/tenant.ts' {
   interface OpenTenant {
     /** Null without configured triggers. */
     triggers: OpenTriggers | null;

@@ -10,13 +10,13 @@ import { readAllStreams, type StreamReader } from '../../domain/streams.ts';
 import type { Confirmation } from '../../engine/absence.ts';
 import { confirmAll, type Questioner } from '../../engine/confirm.ts';
 import type { LinkTable, TargetTable } from '../../engine/store.ts';
-import type { OpenTarget } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { Journal, JournalEffect, JournalEntry } from '../../state/journal.ts';
 import type { Outbox } from '../../state/outbox.ts';
+import type { OpenTarget } from '../../tenant/tenant.ts';
 import type { Recovery } from './schemas.ts';
 
 /** A tenant, as far as undoing one of its runs concerns it: the clinic to ask, and the stores with what the run wrote. */

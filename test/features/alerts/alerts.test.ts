@@ -13,8 +13,8 @@ import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { createLeases } from '../../../src/state/leases.ts';
 import { problems, statusOf } from '../../control/status-of.ts';
 import { NOW } from '../../domain/arbitraries.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 
 const redis = useRedis();
 const AWAY = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });

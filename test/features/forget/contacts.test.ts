@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { contactsOf, formsOf } from '../../../src/features/forget/contacts.ts';
 import { forgetPatient, previewForgetting } from '../../../src/features/forget/forget.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { patientOf } from '../reminders/reminder-world.ts';
 import { type ForgetWorld, ID, openSynced, PATIENT, ring, SIGNALS, SILENT } from './forget-world.ts';
 

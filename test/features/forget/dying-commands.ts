@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import type { TestRedis } from '../../support/redis.ts';
+import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { counts, forget, openForgetWorld, ring } from './forget-world.ts';
 
 /**

@@ -7,8 +7,8 @@ import { MirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { pull, targetOf } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { pull, targetOf } from '../../tenant/cycle.ts';
 import {
   counts,
   type ForgetWorld,

@@ -3,8 +3,8 @@ import { exportPatient } from '../../../src/features/forget/export.ts';
 import { toJson } from '../../../src/model/schemas.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { type ForgetWorld, forget, ID, leaveTraces, OTHER, openSynced, PATIENT, SILENT } from './forget-world.ts';
 
 const redis = useRedis();

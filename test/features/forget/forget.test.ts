@@ -4,8 +4,8 @@ import { renderForgetPreview, renderReceipt, renderReceipts } from '../../../src
 import { followAgain, listReceipts, previewForgetting } from '../../../src/features/forget/forget.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
-import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { tryDyingCommands } from './dying-commands.ts';
 import {
   counts,

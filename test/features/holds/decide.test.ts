@@ -4,8 +4,8 @@ import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
-import { cycle } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { cycle } from '../../tenant/cycle.ts';
 
 const redis = useRedis();
 

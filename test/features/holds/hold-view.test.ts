@@ -6,8 +6,8 @@ import { DAY_MS } from '../../../src/model/time.ts';
 import { openActing } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
-import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { cycle, NEVER } from '../../tenant/cycle.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';

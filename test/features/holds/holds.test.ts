@@ -3,8 +3,8 @@ import { decideHold, listHolds } from '../../../src/features/holds/holds.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { openBooked, openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
-import { cycle } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { cycle } from '../../tenant/cycle.ts';
 
 const redis = useRedis();
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { allPages, openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
-import { cycle } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { cycle } from '../../tenant/cycle.ts';
 
 const redis = useRedis();
 let world: Awaited<ReturnType<typeof openApiWorld>>;

@@ -5,10 +5,10 @@ import { applyMatches, undoMatches } from '../../../src/features/match/apply.ts'
 import { proposeMatches } from '../../../src/features/match/propose.ts';
 import { fromCsv, toCsv } from '../../../src/model/csv.ts';
 import type { Patient } from '../../../src/model/records.ts';
+import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { writeToHubSpot } from '../../tenant/hubspot-targets.ts';
 import { openCrmWorld, patientOf } from '../../tenant/world.ts';
-import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 const QUIET = () => {};

@@ -5,11 +5,11 @@ import { renderDuplicates } from '../../../src/cli/render-audit.ts';
 import type { Installation } from '../../../src/control/installation.ts';
 import { tenantDuplicates } from '../../../src/features/match/duplicates.ts';
 import { openWorld } from '../../connectors/salesforce/support.ts';
+import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER, targetOf } from '../../tenant/cycle.ts';
 import { writeToHubSpot } from '../../tenant/hubspot-targets.ts';
 import { writeToEspoCrm } from '../../tenant/rest-crm-targets.ts';
 import { type CrmWorld, openCrmWorld, patientOf } from '../../tenant/world.ts';
-import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 

@@ -12,9 +12,9 @@ import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { useRedis } from '../../support/redis.ts';
 import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
-import { useRedis } from '../../support/redis.ts';
 import {
   ANSWER_FILE,
   type AnswerBed,

@@ -19,9 +19,9 @@ import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 import { createLeases } from '../../../src/state/leases.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { useRedis } from '../../support/redis.ts';
 import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
-import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld } from './reminder-world.ts';
 import { endClaims } from './worker-deaths.ts';
 

@@ -4,8 +4,8 @@ import { explainReminders, previewDay } from '../../../src/features/reminders/re
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { readingVisits } from '../../../src/model/visits.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import {
   ANSWER_FILE,
   answersOver,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

@@ -6,8 +6,8 @@ import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

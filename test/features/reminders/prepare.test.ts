@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { prepare } from '../../../src/features/reminders/prepare.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { book, createReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

@@ -16,7 +16,6 @@ import { createReminderLedger } from '../../../src/features/reminders/store.ts';
 import { withViews } from '../../../src/features/reminders/views.ts';
 import type { Outages } from '../../../src/jobs/outages.ts';
 import type { Wake } from '../../../src/jobs/queues.ts';
-import type { OpenTenant } from '../../../src/jobs/tenant.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { Patient } from '../../../src/model/records.ts';
 import type { LedgerEntry } from '../../../src/model/reminders.ts';
@@ -26,6 +25,7 @@ import { createProtection, type Protection } from '../../../src/state/protection
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import type { StateCounter } from '../../../src/state/state-counter.ts';
+import type { OpenTenant } from '../../../src/tenant/tenant.ts';
 import { wakeOther } from '../../../src/tenant/wake-others.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';

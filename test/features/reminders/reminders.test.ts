@@ -16,10 +16,10 @@ import {
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { openTenant } from '../../tenant/open-tenant.ts';
-import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });

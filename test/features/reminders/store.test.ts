@@ -4,9 +4,9 @@ import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { createReminderLedger } from '../../../src/features/reminders/store.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
+import { useRedis } from '../../support/redis.ts';
 import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { pull } from '../../tenant/cycle.ts';
-import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld } from './reminder-world.ts';
 import { endClaims, GATEWAYS, MOST_COMMANDS, SIGNALS, tryWorkerDeaths } from './worker-deaths.ts';
 

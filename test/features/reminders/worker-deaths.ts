@@ -5,9 +5,9 @@ import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
+import { type Tries, tryCases } from '../../support/tried.ts';
 import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { NEVER, pull } from '../../tenant/cycle.ts';
-import { type Tries, tryCases } from '../../support/tried.ts';
 import { book, createReminderWorld, type ModelGateway, type ReminderWorld } from './reminder-world.ts';
 
 export const SIGNALS = { stop: NEVER, abort: NEVER };

@@ -5,13 +5,13 @@ import { printTerminal } from '../../../src/cli/print-terminal.ts';
 import { reportRetention, retentionDocument } from '../../../src/features/retention/retention.ts';
 import { STORED_KINDS } from '../../../src/features/retention/texts.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
-import { createUpkeepStore } from '../../../src/state/upkeep.ts';
+import { createUpkeepStore } from '../../../src/tenant/upkeep.ts';
 import { openActing } from '../../control/acting.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { useRedis } from '../../support/redis.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { openTenant } from '../../tenant/open-tenant.ts';
-import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 

@@ -3,8 +3,8 @@ import { runTriggers } from '../../../src/features/triggers/job.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { startReceiver } from '../reminders/channels/receiver.ts';
 import { createTriggerWorld, usePortal } from './trigger-world.ts';
 

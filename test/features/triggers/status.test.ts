@@ -4,9 +4,9 @@ import { renderTriggers } from '../../../src/cli/render-triggers.ts';
 import { listTriggers } from '../../../src/features/triggers/triggers.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { useRedis } from '../../support/redis.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { openTenant } from '../../tenant/open-tenant.ts';
-import { useRedis } from '../../support/redis.ts';
 import { report, usePortal } from './trigger-world.ts';
 
 const redis = useRedis();

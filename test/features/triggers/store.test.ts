@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { useRedis } from '../../support/redis.ts';
+import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { booking, createTriggerWorld, invoice, report, type TriggerWorld, told } from './trigger-world.ts';
 

@@ -6,7 +6,6 @@ import { createTriggerNames, type TriggerSource } from '../../../src/features/tr
 import { createTriggerStore, type TriggerStore } from '../../../src/features/triggers/store.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import type { Outages } from '../../../src/jobs/outages.ts';
-import type { OpenTenant } from '../../../src/jobs/tenant.ts';
 import type { Logger } from '../../../src/log/logger.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { Appointment, InvalidRow, Invoice } from '../../../src/model/records.ts';
@@ -18,12 +17,13 @@ import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 import { triggerSchema } from '../../../src/settings/tenant-schema.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { createSealer } from '../../../src/state/sealing.ts';
+import type { OpenTenant } from '../../../src/tenant/tenant.ts';
 import { wakeOther } from '../../../src/tenant/wake-others.ts';
+import { paced } from '../../support/pace.ts';
+import type { TestRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { openOutages, openTenant } from '../../tenant/open-tenant.ts';
-import { paced } from '../../support/pace.ts';
-import type { TestRedis } from '../../support/redis.ts';
 import { signingSecret } from '../reminders/channels/bed.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 

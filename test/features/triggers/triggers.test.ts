@@ -7,8 +7,8 @@ import { addFeatureMetrics } from '../../../src/features/metrics.ts';
 import { listTriggers, reopenEndpoint } from '../../../src/features/triggers/triggers.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { NEVER } from '../../tenant/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { NEVER } from '../../tenant/cycle.ts';
 import { report, told, usePortal } from './trigger-world.ts';
 
 const QUIETLY = () => {};

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { entriesOfRun, lookAtRun } from '../../../src/features/undo/restore-records.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
+import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { openCrmWorld, patientOf } from '../../tenant/world.ts';
-import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 

@@ -11,11 +11,11 @@ import { keys } from '../../../src/state/keys.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
+import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER, pull, targetOf } from '../../tenant/cycle.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { createModelTarget } from '../../tenant/model-target.ts';
 import { openTenant } from '../../tenant/open-tenant.ts';
-import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 /** As model tenants have it. */

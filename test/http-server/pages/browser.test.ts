@@ -5,11 +5,11 @@ import type { LoginServices } from '../../../src/control/logins.ts';
 import type { ConnectionStatus } from '../../../src/control/status-schemas.ts';
 import { openActsWorld } from '../../control/services-world.ts';
 import { appointmentOf } from '../../domain/arbitraries.ts';
-import type { ModelClinic } from '../../tenant/model-clinic.ts';
 import { violationsIn } from '../../support/accessibility.ts';
 import { useBrowser, whyNoBrowser } from '../../support/browser.ts';
 import { paced } from '../../support/pace.ts';
 import { useRedis } from '../../support/redis.ts';
+import type { ModelClinic } from '../../tenant/model-clinic.ts';
 import { openPages } from './open-pages.ts';
 
 const redis = useRedis();

@@ -14,8 +14,8 @@ import { type ActingChoice, openActing, person } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
 import { openActsWorld } from '../../control/services-world.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
-import { cycle } from '../../tenant/cycle.ts';
 import type { useRedis } from '../../support/redis.ts';
+import { cycle } from '../../tenant/cycle.ts';
 import { openServices, visitorNamed } from '../open-services.ts';
 
 /** A visitor with all rights. */

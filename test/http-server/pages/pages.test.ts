@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { useRedis } from '../../support/redis.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { openTenant } from '../../tenant/open-tenant.ts';
-import { useRedis } from '../../support/redis.ts';
 import { openActsPages, openPages } from './open-pages.ts';
 
 const redis = useRedis();

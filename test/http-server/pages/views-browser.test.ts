@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { HOUR_MS } from '../../../src/model/time.ts';
 import type { TestBrowser } from '../../../tools/browser.ts';
-import { cycle } from '../../tenant/cycle.ts';
 import { violationsIn } from '../../support/accessibility.ts';
 import { type Page, useBrowser, whyNoBrowser } from '../../support/browser.ts';
 import { useRedis } from '../../support/redis.ts';
+import { cycle } from '../../tenant/cycle.ts';
 import { CLINIC, usePages } from './open-pages.ts';
 
 const redis = useRedis({ isStored: true });

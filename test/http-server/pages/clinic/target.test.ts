@@ -3,8 +3,8 @@ import type { TargetStatus, TenantStatus } from '../../../../src/control/status-
 import { recordsPart, targetsPart } from '../../../../src/http-server/pages/clinic/target.ts';
 import { openBooked } from '../../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../../domain/arbitraries.ts';
-import { cycle } from '../../../tenant/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
+import { cycle } from '../../../tenant/cycle.ts';
 import { openActsPages, openPages } from '../open-pages.ts';
 import { pageContext, wordsOf } from '../page-context.ts';
 

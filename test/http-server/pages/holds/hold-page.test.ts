@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { viewHold } from '../../../../src/features/holds/hold-view.ts';
 import { HOUR_MS } from '../../../../src/model/time.ts';
-import { cycle, NEVER } from '../../../tenant/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
+import { cycle, NEVER } from '../../../tenant/cycle.ts';
 import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { viewWeek } from '../../../../src/control/week.ts';
-import { NEVER } from '../../../tenant/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
+import { NEVER } from '../../../tenant/cycle.ts';
 import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });

@@ -3,8 +3,8 @@ import { KEY_OWNERS } from '../../src/composition/key-tables.ts';
 import type { Lease } from '../../src/engine/store.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import { createRemovedStore } from '../../src/state/removed.ts';
 import { createTenantStorage, KeySizes } from '../../src/state/tenant-storage.ts';
+import { createRemovedStore } from '../../src/tenant/removed.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -1,11 +1,11 @@
 import type { Lease } from '../engine/store.ts';
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
-import { openNumber } from './damaged.ts';
-import { type KeyOwner, type KeyOwners, keys, keysOfTenant, type RemovablePart } from './keys.ts';
-import { type RedisClient, refusalOf } from './redis.ts';
-import { fencedScript, keyPagesLike, keysLike, sendAll } from './script.ts';
-import { type KeySizes, recordSizes } from './tenant-storage.ts';
+import { openNumber } from '../state/damaged.ts';
+import { type KeyOwner, type KeyOwners, keys, keysOfTenant, type RemovablePart } from '../state/keys.ts';
+import { type RedisClient, refusalOf } from '../state/redis.ts';
+import { fencedScript, keyPagesLike, keysLike, sendAll } from '../state/script.ts';
+import { type KeySizes, recordSizes } from '../state/tenant-storage.ts';
 
 const recordRemoved = fencedScript<number>(import.meta.url, 'removed-record');
 const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');

@@ -7,6 +7,7 @@ import type { RunStore } from '../domain/runs.ts';
 import type { StreamMemory } from '../domain/stream-memory.ts';
 import type { Cycle } from '../engine/memo.ts';
 import type { Engine, EngineTarget } from '../engine/ports.ts';
+import type { Outages } from '../jobs/outages.ts';
 import type { Item } from '../model/items.ts';
 import type { StoredPlan } from '../model/plan-view.ts';
 import type { StoredTask } from '../model/tasks.ts';
@@ -20,11 +21,10 @@ import type { Outbox } from '../state/outbox.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RecentObjectStore } from '../state/recent-objects.ts';
 import type { StoredDocuments } from '../state/stored-documents.ts';
-import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { TenantStorage } from '../state/tenant-storage.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
-import type { Outages } from './outages.ts';
+import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } from './subscription-store.ts';
 
 /** One configured target, opened. */
 export interface OpenTarget extends Omit<EngineTarget, 'stream' | 'connector' | 'configuration'>, ClinicTarget {

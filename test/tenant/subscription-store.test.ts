@@ -9,7 +9,7 @@ import {
   isSubscriptionSecret,
   NO_SUBSCRIPTIONS,
   subscriptionSecretHash,
-} from '../../src/state/subscriptions.ts';
+} from '../../src/tenant/subscription-store.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keys } from '../../src/state/keys.ts';
-import { createUpkeepStore } from '../../src/state/upkeep.ts';
+import { createUpkeepStore } from '../../src/tenant/upkeep.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -1,6 +1,6 @@
 import type { Instant } from '../model/time.ts';
-import { keys, QUEUE_PREFIX } from './keys.ts';
-import type { RedisClient } from './redis.ts';
+import { keys, QUEUE_PREFIX } from '../state/keys.ts';
+import type { RedisClient } from '../state/redis.ts';
 
 /** Kinds of data that the daemon's hourly check deletes after their period. */
 export type EndedKind = 'removed' | 'replies' | 'approvals' | 'audit-log';

@@ -2,9 +2,9 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Lease } from '../engine/store.ts';
 import { storable } from '../model/stored-limits.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
-import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
+import { keys } from '../state/keys.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { createProofSealer, type Sealer, sealedTable, sealedValue } from '../state/sealing.ts';
 
 /** Stored subscription of a vendor's change notifications, without the secret. */
 export interface StoredSubscription {
