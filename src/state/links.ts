@@ -11,14 +11,14 @@ import type { Instant } from '../model/time.ts';
 import { CachedLinks, createLinkFormat, encodeTime, type LinkFormat, type LinkVersions } from './formats.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, type FencedScript, fencedScript, KeyIndex, scoresOf, sendAll } from './script.ts';
+import { askEach, type FencedScript, fencedScript, KeyIndex, scoresOf, sendAll, unlinkFenced } from './script.ts';
 
 const scripts = {
   write: fencedScript<number>(import.meta.url, 'links-write'),
   recordTimes: fencedScript<number>(import.meta.url, 'links-record-times'),
   remove: fencedScript<LinkVersions>(import.meta.url, 'links-remove'),
   flip: fencedScript<number>(import.meta.url, 'links-flip'),
-  unlink: fencedScript<number>(import.meta.url, 'fenced-unlink'),
+  unlink: unlinkFenced,
 };
 
 /**

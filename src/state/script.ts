@@ -233,3 +233,6 @@ export async function countOne(redis: RedisClient, windowMs: number, limits: rea
   const [counted, waitMs] = await count(redis, counterKeys, [windowMs, ...most]);
   return { counted, waitMs: waitMs === 0 ? null : waitMs };
 }
+
+/** Deletes keys under a lease. Returns the number of deleted keys. */
+export const unlinkFenced = fencedScript<number>(import.meta.url, 'fenced-unlink');

@@ -4,11 +4,10 @@ import type { Instant } from '../model/time.ts';
 import { openNumber } from '../state/damaged.ts';
 import { type KeyOwner, type KeyOwners, keys, keysOfTenant, type RemovablePart } from '../state/keys.ts';
 import { type RedisClient, refusalOf } from '../state/redis.ts';
-import { fencedScript, keyPagesLike, keysLike, sendAll } from '../state/script.ts';
+import { fencedScript, keyPagesLike, keysLike, sendAll, unlinkFenced } from '../state/script.ts';
 import { type KeySizes, recordSizes } from '../state/tenant-storage.ts';
 
 const recordRemoved = fencedScript<number>(import.meta.url, 'removed-record');
-const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');
 
 /** Holders of keys in a tenant: targets, connections and the tenant itself (null), each with the kinds of keys. */
 export type KeyHolders = Map<RemovablePart | null, Set<string>>;
@@ -51,7 +50,7 @@ export function createRemovedStore(redis: RedisClient, owners: KeyOwners): Remov
   async function unlink(names: readonly string[], lease: Lease): Promise<number> {
     let count = 0;
     for (const slice of slices(names, KEYS_AT_ONCE)) {
-      count += await unlinkKeys(redis, lease, slice);
+      count += await unlinkFenced(redis, lease, slice);
     }
     return count;
   }
