@@ -47,8 +47,8 @@ export function openTodoMirror(now = Date.UTC(2026, 0, 1)): TodoMirror {
       state.runs.add(time);
       await lease.release();
       for (const target of engine.targets.values()) await pushTarget(engine, target, { stop: NEVER, abort: NEVER });
-      const planned = cycle.plans.flatMap(({ passed }) =>
-        passed.map(({ recordId, reason }) => `${recordId}: ${reason}`),
+      const planned = cycle.plans.flatMap(({ permitted }) =>
+        permitted.map(({ recordId, reason }) => `${recordId}: ${reason}`),
       );
       return { planned, held: (await engine.holds.list()).filter(({ state }) => state === 'open').length };
     },

@@ -19,7 +19,7 @@ export interface Told {
 }
 
 /** Requests of each clinic, alone and beside an attack, at least. */
-const REQUESTS = 200;
+const REQUESTS = 400;
 /** Requests to the distant clinic at a time. */
 const AT_ONCE = 4;
 

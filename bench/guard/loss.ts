@@ -60,7 +60,7 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
       const misses = { missedSince: await records.misses('appointments'), readAt: now };
       const confirmation = await confirmAbsence(
         tenant,
-        { missing: new Map([[TARGET, missing]]), misses },
+        { toConfirm: new Map([[TARGET, missing]]), misses },
         {
           readAlone: async (id) => (absent(id) ? { absent: true } : { found: { id } }),
           belongsOnList: () => false,
@@ -78,8 +78,8 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
         rejected: NOBODY,
       });
       await records.recordGone(TARGET, goneIn(verdict), now);
-      for (const { recordId } of verdict.passed) links.delete(recordId);
-      deleted += verdict.passed.length;
+      for (const { recordId } of verdict.permitted) links.delete(recordId);
+      deleted += verdict.permitted.length;
       await records.storeMisses(
         'appointments',
         missesAfter(misses, confirmation, (id) => !absent(id)),
@@ -93,6 +93,6 @@ function removalOf(recordId: string): PlannedChange {
   return { recordId, reason: 'vanished', wanted: { want: 'absent', startAt: 0, endAt: 0 }, fields: [] };
 }
 
-function goneIn({ passed }: GuardResult) {
-  return { cancelled: 0, excluded: 0, vanished: passed.length, released: 0, restored: 0 };
+function goneIn({ permitted }: GuardResult) {
+  return { cancelled: 0, excluded: 0, vanished: permitted.length, released: 0, restored: 0 };
 }

@@ -146,7 +146,7 @@ export async function unmatchedPatients(
   const patients = reading.streams.patients?.snapshot;
   if (plan === undefined || patients === undefined || uncertainty !== null) throw notPossible(target.id);
   const linked = await links.read(target.id);
-  const planned = [...plan.passed, ...Object.values(plan.held).flat(), ...plan.refused];
+  const planned = [...plan.permitted, ...Object.values(plan.held).flat(), ...plan.refused];
   const waiting = [...(await outbox.pending(target.id)).values()].filter(({ want }) => want === 'present');
   const made = [...planned.filter(({ reason, wanted }) => reason === 'new' && wanted.want === 'present'), ...waiting];
   const abandoned = new Set(plan.abandoned);

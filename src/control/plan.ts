@@ -82,12 +82,12 @@ function planLines(plan: TargetPlan): PlanLine[] {
 }
 
 function judgedChanges({
-  passed,
+  permitted,
   held,
   refused,
 }: TargetPlan): { change: PlannedChange; decision: PlanLine['decision'] }[] {
   return [
-    ...passed.map((change) => ({ change, decision: 'write' as const })),
+    ...permitted.map((change) => ({ change, decision: 'write' as const })),
     ...Object.values(held)
       .flat()
       .map((change) => ({ change, decision: 'on-hold' as const })),

@@ -223,11 +223,11 @@ export class ClinicReading implements Reading<ClinicTarget>, ReadClinic {
       this.streams.patients?.gone.set(contacts, patients);
   }
 
-  learned(all: AllConfirmations, isSuspect: boolean): Learned {
+  learned(all: AllConfirmations, provesNothing: boolean): Learned {
     const { found, vanished: gone } = confirmationsOf(all).appointments;
     const { snapshot, directory, reach } = this;
     // Cancellations and deletions reported by the clinic are not absences.
-    const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(snapshot)]);
+    const vanished = new Set([...(provesNothing ? [] : gone), ...tombstonesIn(snapshot)]);
     const isWhole = reach === 'whole' && snapshot.completeness === 'complete';
     return {
       ...withLastPatients(withVisits(snapshot).records, vanished),

@@ -66,10 +66,10 @@ export function contactsBefore({
 }
 
 /** Returns a target of contacts after its plan. Pending writes remain, unless the plan abandons them. */
-export function contactsAfter(before: Contacts, { passed, abandoned, held, refused }: TargetPlan): Contacts {
+export function contactsAfter(before: Contacts, { permitted, abandoned, held, refused }: TargetPlan): Contacts {
   const coming = writtenSoon(before.state.pending.values());
   for (const recordId of abandoned) coming.delete(recordId);
-  for (const { recordId, wanted } of passed) if (wanted.want === 'present') coming.add(recordId);
+  for (const { recordId, wanted } of permitted) if (wanted.want === 'present') coming.add(recordId);
   const withheld = [...Object.values(held).flat(), ...refused];
   return { ...before, held: new Set(withheld.map(({ recordId }) => recordId)), coming };
 }

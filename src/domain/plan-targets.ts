@@ -71,16 +71,16 @@ function projectionOf(input: TargetInput, cycle: Planning, contacts: ReadonlyMap
   const snapshot = snapshotOf(clinicReading, target);
   const window = windowOf(target, clinicReading.startedAt);
   const tombstones = lazily(() => (snapshot === null ? [] : tombstonesIn(snapshot)));
-  const replaced = lazily(() => (crm === null ? replacedBy(input, cycle) : new Map<string, string>()));
+  const predecessors = lazily(() => (crm === null ? replacedBy(input, cycle) : new Map<string, string>()));
   return {
     ...{ window, windowRead: windowRead(target, clinicReading) },
     get tombstones() {
       return tombstones();
     },
     confirmation: confirmations[stream],
-    passed: stream === 'appointments' ? passedIn(confirmations, window) : [],
-    get replaced() {
-      return replaced();
+    beforeWindow: stream === 'appointments' ? passedIn(confirmations, window) : [],
+    get predecessors() {
+      return predecessors();
     },
     essentials: crm === null ? ['time'] : stream === 'patients' ? null : ['start'],
     // Properties computed from the past change for all patients at midnight.

@@ -137,7 +137,7 @@ function isWrittenSo(link: Link | undefined, item: CrmItem, property: string, id
 
 /** Returns whether every patient with a possible object in the target is shown and readable. */
 function isFullyRead(
-  { target, missing }: TargetInput,
+  { target, toConfirm }: TargetInput,
   { clinicReading, confirmations, holds }: Pick<CycleInput, 'clinicReading' | 'confirmations' | 'holds'>,
 ): boolean {
   const snapshot = clinicReading.streams.patients?.snapshot;
@@ -145,7 +145,7 @@ function isFullyRead(
   return (
     snapshot?.completeness === 'complete' &&
     snapshot.unusable.length + snapshot.unidentified === 0 &&
-    missing.every((recordId) => vanished.has(recordId)) &&
+    toConfirm.every((recordId) => vanished.has(recordId)) &&
     // A contact with a held or rejected removal keeps its refusals.
     !holds.some((hold) => hold.target === target.id && hold.state !== 'approved')
   );

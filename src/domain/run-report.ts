@@ -121,7 +121,7 @@ function unreadIn(snapshots: Record<string, Pick<SnapshotContent<unknown>, 'unre
 }
 
 function hourlyAfter(previous: RunReport | undefined, at: Instant, cycle: ClinicCycle | null): HourlyChanges {
-  const changes = cycle?.plans.reduce((sum, { passed }) => sum + passed.length, 0) ?? 0;
+  const changes = cycle?.plans.reduce((sum, { permitted }) => sum + permitted.length, 0) ?? 0;
   return withChanges(previous?.hourly ?? NO_CHANGES, at, changes);
 }
 
@@ -147,7 +147,7 @@ function next48hRun(
     targets: previous.targets.map((run) => ({
       ...run,
       ...nothing,
-      planned: countBy(planned.get(run.target)?.passed ?? [], ({ reason }) => reason),
+      planned: countBy(planned.get(run.target)?.permitted ?? [], ({ reason }) => reason),
       released: planned.get(run.target)?.released.length ?? 0,
     })),
   };
@@ -158,7 +158,7 @@ function targetRun(plan: TargetPlan, cycle: ClinicCycle): TargetRun {
   const { vanished, stillThere, unconfirmed } = absencesOf(plan, cycle);
   return {
     target: plan.target.id,
-    planned: countBy(plan.passed, ({ reason }) => reason),
+    planned: countBy(plan.permitted, ({ reason }) => reason),
     held: Object.values(plan.held).flat().length,
     released: plan.released.length,
     unchanged: plan.unchanged,

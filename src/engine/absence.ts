@@ -17,7 +17,7 @@ export interface Confirmation<Source> {
   /** Records found gone for the first time. A later read must confirm the miss. */
   missedOnce: Set<string>;
   /** Records that a hold keeps: no new result about them, however often they are missing. */
-  present: Set<string>;
+  held: Set<string>;
   /** Records that a random sample fetched successfully. They allow an estimate for records that were not fetched. */
   sampled: Set<string>;
   /** Number of individual fetches without a usable answer, by code and field. */
@@ -40,7 +40,7 @@ const MISS_LIFE_MS = 7 * DAY_MS;
 /** Returns the result for a stream without absent records. */
 export function nothingMissing<Source>(): Confirmation<Source> {
   const none = () => new Set<string>();
-  const sets = { unusable: none(), vanished: none(), missedOnce: none(), present: none(), sampled: none() };
+  const sets = { unusable: none(), vanished: none(), missedOnce: none(), held: none(), sampled: none() };
   return { found: [], unlisted: 0, ...sets, faults: new Map(), unconfirmed: 0 };
 }
 
@@ -50,7 +50,7 @@ export function nothingMissing<Source>(): Confirmation<Source> {
  * no write happens meanwhile.
  */
 export function evidenceOf(
-  { vanished, missedOnce, present, sampled }: Confirmation<unknown>,
+  { vanished, missedOnce, held, sampled }: Confirmation<unknown>,
   missing: readonly string[],
   isWritten: (recordId: string) => boolean,
 ): AbsenceEvidence {
@@ -58,7 +58,7 @@ export function evidenceOf(
   const asked = missing.filter((id) => sampled.has(id));
   return {
     isProven: (id) => vanished.has(id) || (missedOnce.has(id) && !isWritten(id)),
-    isUnknown: (id) => !isGone(id) && !present.has(id),
+    isUnknown: (id) => !isGone(id) && !held.has(id),
     goneShare: goneShareOf(asked.length, asked.filter(isGone).length),
   };
 }

@@ -34,7 +34,7 @@ export async function commitCycle<T extends EngineTarget, R extends Reading>(
   const moving = cycle.plans.filter(({ target }) => !done.has(target.id));
   for (const plan of moving) {
     await commitPlan(engine, plan, lease, run);
-    if (plan.passed.length > 0) await wake(plan.target.id);
+    if (plan.permitted.length > 0) await wake(plan.target.id);
   }
   await countAgain(engine, moving);
   await recordIdle(engine, cycle, lease);
@@ -49,9 +49,9 @@ async function inform<R extends Reading>(
   { plans, reading, confirmations }: Cycle<EngineTarget, R>,
 ): Promise<void> {
   const ofStream = plans.filter(({ target }) => target.stream === extension.stream);
-  if (ofStream.some(({ replaced }) => replaced)) return;
-  const isSuspect = ofStream.some(({ distrustsReading }) => distrustsReading);
-  await extension.follow(reading.learned(confirmations, isSuspect) as ReturnType<R['learned']>);
+  if (ofStream.some(({ replacesAll }) => replacesAll)) return;
+  const provesNothing = ofStream.some(({ distrustsReading }) => distrustsReading);
+  await extension.follow(reading.learned(confirmations, provesNothing) as ReturnType<R['learned']>);
 }
 
 /** Copies the protection data, and records that this state has seen all of the data. */
@@ -84,7 +84,7 @@ async function commitPlan(engine: Engine, plan: TargetPlan<EngineTarget>, lease:
   await engine.targetStore.recordGone(id, goneBy(plan), now);
   const { addedBytes = 0 } = plan;
   if (addedBytes > 0) await engine.storage.add(addedBytes);
-  await engine.outbox.put(id, plan.passed, { now, lease, run });
+  await engine.outbox.put(id, plan.permitted, { now, lease, run });
   await recordCreated(engine, plan, now);
   const plannedUnder = await engine.configVersion.join();
   // Withheld changes about people still differ as they did when links were rebuilt, so contents are not comparable yet.
@@ -96,32 +96,32 @@ async function commitPlan(engine: Engine, plan: TargetPlan<EngineTarget>, lease:
   await engine.outbox.abandon(id, plan.abandoned, lease);
   await engine.links.release(id, plan.released, lease);
   await engine.links.recordTimes(id, plan.timed, lease);
-  const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
+  const vanished = plan.permitted.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
   await engine.journal.unpin(id, [...vanished, ...plan.outlived]);
 }
 
 /** Records the objects that the plan creates: each may replace the object of a removed record. */
 async function recordCreated(
   { recentObjects }: Pick<Engine, 'recentObjects'>,
-  { target: { id, takesOver }, passed }: TargetPlan<EngineTarget>,
+  { target: { id, takesOver }, permitted }: TargetPlan<EngineTarget>,
   now: Instant,
 ): Promise<void> {
-  const created = takesOver ? passed.filter(({ reason }) => reason === 'new') : [];
+  const created = takesOver ? permitted.filter(({ reason }) => reason === 'new') : [];
   const recordIds = created.map(({ recordId }) => recordId);
   await recentObjects.recordCreated(id, recordIds, now);
 }
 
 /** Returns the records with a withheld change for the state. A suspect read says nothing about them. */
-function withheldOf({ target, withheld, replaced }: TargetPlan) {
-  if (target.configuration.policy === 'sync' || replaced) return {};
+function withheldOf({ target, withheld, replacesAll }: TargetPlan) {
+  if (target.configuration.policy === 'sync' || replacesAll) return {};
   return { notRemovedByPolicy: withheld.notRemoved, notUpdatedByPolicy: withheld.notUpdated };
 }
 
 /** Counts unapproved removals and restorations of the plan. Repeated removals of one record are counted each time. */
-function goneBy({ passed, approved, released, restoring }: TargetPlan): Record<GoneReason, number> {
-  const restored = passed.filter(({ recordId }) => restoring.has(recordId)).length;
+function goneBy({ permitted, approved, released, restoring }: TargetPlan): Record<GoneReason, number> {
+  const restored = permitted.filter(({ recordId }) => restoring.has(recordId)).length;
   const counts = { cancelled: 0, excluded: 0, vanished: 0, released: released.length, restored };
-  for (const change of passed) {
+  for (const change of permitted) {
     if (deletionClass(change) === null || approved.has(change.recordId)) continue;
     counts[change.reason === 'cancelled' || change.reason === 'vanished' ? change.reason : 'excluded'] += 1;
   }
@@ -152,7 +152,7 @@ async function recordFreshness(
     });
     if (unconfirmed > 0 || !reading.isWhole(target)) continue;
     const isLookedAtOnly = held['first-run'].length > 0 || refused.some(isFirstWrite);
-    if (isLookedAtOnly || plan.replaced) continue;
+    if (isLookedAtOnly || plan.replacesAll) continue;
     const { adoptedAt, failure } = await engine.targetStore.read(target.id);
     if (adoptedAt === null) continue;
     const heldBack = Object.values(held).flat().length;
@@ -197,13 +197,13 @@ export interface AbsenceCounts {
 /** Counts the absent records of a target's plan. */
 export function absencesOf(
   { target }: TargetPlan,
-  { confirmations, missing }: Pick<Cycle, 'confirmations' | 'missing'>,
+  { confirmations, toConfirm }: Pick<Cycle, 'confirmations' | 'toConfirm'>,
 ): AbsenceCounts {
   const confirmation = confirmations[target.stream] ?? nothingMissing<{ id: string }>();
-  const absent = missing.get(target.id) ?? [];
+  const absent = toConfirm.get(target.id) ?? [];
   const found = new Set(confirmation.found.map(({ id }) => id));
   const vanished = absent.filter((id) => confirmation.vanished.has(id)).length;
-  const heldCount = absent.filter((id) => confirmation.present.has(id)).length;
+  const heldCount = absent.filter((id) => confirmation.held.has(id)).length;
   const stillThere = absent.filter((id) => found.has(id)).length;
   return { vanished, stillThere, unconfirmed: absent.length - vanished - stillThere - heldCount };
 }

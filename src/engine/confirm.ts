@@ -29,7 +29,7 @@ type Decided = Pick<Hold, 'target' | 'kind' | 'state' | 'recordIds'>;
 
 /** Absent records by target, all of one stream. */
 interface Missed {
-  missing: ReadonlyMap<string, readonly string[]>;
+  toConfirm: ReadonlyMap<string, readonly string[]>;
   misses: Misses;
   /** Records whose objects remain because of the policies of targets. */
   notRemoved?: readonly Decided[];
@@ -42,20 +42,20 @@ interface Missed {
  */
 export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
-  { missing, misses: { missedSince, readAt }, notRemoved = [] }: Missed,
+  { toConfirm, misses: { missedSince, readAt }, notRemoved = [] }: Missed,
   { readAlone, belongsOnList }: { readAlone: ReadAlone<Source>; belongsOnList(record: Source): boolean },
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
-  const candidates = new Set([...missing.values()].flat());
+  const candidates = new Set([...toConfirm.values()].flat());
   const confirmation = nothingMissing<Source>();
   if (candidates.size === 0) return confirmation;
-  const { present, approved } = await decidedWhereverMissing(missing, [...(await tenant.holds.list()), ...notRemoved]);
+  const { held, approved } = await decidedWhereverMissing(toConfirm, [...(await tenant.holds.list()), ...notRemoved]);
   const isDue = (id: string) => approved.has(id) || isLongAgo(missedSince.get(id));
   const isLongAgo = (missedAt: Instant | undefined) =>
     missedAt !== undefined && tenant.elapsedBetween(missedAt, readAt) >= tenant.missedForMs;
-  const unkept = [...candidates].filter((id) => !present.has(id));
+  const unkept = [...candidates].filter((id) => !held.has(id));
   const second = shuffled(unkept.filter(isDue), tenant.random);
-  const first = roundRobin(missing, (id) => !present.has(id) && !missedSince.has(id) && !isDue(id), tenant.random);
+  const first = roundRobin(toConfirm, (id) => !held.has(id) && !missedSince.has(id) && !isDue(id), tenant.random);
   const early = second.slice(0, Math.max(SECOND_LOOKS_PER_CYCLE, CONFIRMATIONS_PER_CYCLE - first.length));
   const byChance = new Set(first.slice(0, CONFIRMATIONS_PER_CYCLE - early.length));
   const faults = new Map<string, number>();
@@ -73,11 +73,11 @@ export async function confirmAbsence<Source extends { id: string }>(
       addFault(`${answer.unusable.code} ${answer.unusable.field}`);
     } else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
   }
-  confirmation.present = await lookAtHeld(shuffled([...present], tenant.random), ask, confirmation.found);
+  confirmation.held = await lookAtHeld(shuffled([...held], tenant.random), ask, confirmation.found);
   confirmation.unlisted = confirmation.found.filter(belongsOnList).length;
   if (confirmation.unlisted > 0) retainUnapproved(confirmation, approved);
   const { found, vanished } = confirmation;
-  confirmation.unconfirmed = candidates.size - found.length - vanished.size - confirmation.present.size;
+  confirmation.unconfirmed = candidates.size - found.length - vanished.size - confirmation.held.size;
   return confirmation;
 }
 
@@ -142,11 +142,11 @@ async function lookAtHeld<Source extends { id: string }>(
  * Returns absent records held or rejected in each affected target, and records approved in each affected target. A hold applies only to its
  * own target; another target would lose its object without a check.
  */
-function decidedWhereverMissing(missing: Missed['missing'], holds: readonly Decided[]) {
+function decidedWhereverMissing(toConfirm: Missed['toConfirm'], holds: readonly Decided[]) {
   const everywhere = (speaks: (hold: Decided) => boolean) => {
     const named = new Set<string>();
     const unnamed = new Set<string>();
-    for (const [target, recordIds] of missing) {
+    for (const [target, recordIds] of toConfirm) {
       const here = new Set(
         holds.filter((hold) => hold.target === target && speaks(hold)).flatMap((one) => one.recordIds),
       );
@@ -155,18 +155,18 @@ function decidedWhereverMissing(missing: Missed['missing'], holds: readonly Deci
     return new Set([...named].filter((id) => !unnamed.has(id)));
   };
   return {
-    present: everywhere(({ kind, state }) => kind === 'vanished' && state !== 'approved'),
+    held: everywhere(({ kind, state }) => kind === 'vanished' && state !== 'approved'),
     approved: everywhere(({ kind, state }) => kind === 'vanished' && state === 'approved'),
   };
 }
 
 /** Returns each record once: one of each target after the other, in random order per target. */
 function roundRobin(
-  missing: ReadonlyMap<string, readonly string[]>,
+  toConfirm: ReadonlyMap<string, readonly string[]>,
   isWanted: (recordId: string) => boolean,
   random: () => number,
 ): string[] {
-  const queues = [...missing.values()].map((recordIds) => shuffled(recordIds.filter(isWanted), random));
+  const queues = [...toConfirm.values()].map((recordIds) => shuffled(recordIds.filter(isWanted), random));
   const longest = Math.max(0, ...queues.map(({ length }) => length));
   const turns = new Set<string>();
   for (let turn = 0; turn < longest; turn += 1) {
@@ -190,7 +190,7 @@ function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
 /** Records missing from lists, with earlier knowledge. */
 interface Absences {
   /** Ids by target. */
-  missing: ReadonlyMap<string, readonly string[]>;
+  toConfirm: ReadonlyMap<string, readonly string[]>;
   /** Stream of each target and extension. */
   streamOf(target: string): string;
   /** Returns the start of a record as known to targets and extensions. */
@@ -201,12 +201,12 @@ interface Absences {
 export async function confirmAll(
   tenant: Questioner & Pick<Engine, 'targetStore' | 'targets'>,
   reading: Reading,
-  { missing, streamOf, startsBefore }: Absences,
+  { toConfirm, streamOf, startsBefore }: Absences,
   signal: AbortSignal,
 ): Promise<Confirmations> {
   const { targetStore, targets } = tenant;
   const confirm = async (stream: string): Promise<Confirmation<{ id: string }>> => {
-    const asked = [...missing].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
+    const asked = [...toConfirm].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
     if (asked.length === 0) return nothingMissing();
     const single = reading.single(stream);
     const misses = await missesBefore(targetStore, single, stream);
@@ -216,7 +216,7 @@ export async function confirmAll(
     };
     const asking = asked.flatMap(([target]) => targets.get(target) ?? []);
     const notRemoved = await Promise.all(asking.map((target) => notRemovedByPolicy(tenant, target)));
-    return confirmAbsence(tenant, { missing: new Map(asked), misses, notRemoved }, reads, signal);
+    return confirmAbsence(tenant, { toConfirm: new Map(asked), misses, notRemoved }, reads, signal);
   };
   const confirmations: Record<string, Confirmation<{ id: string }>> = {};
   for (const stream of reading.streamNames) confirmations[stream] = await confirm(stream);

@@ -97,7 +97,7 @@ async function planWhole<T extends EngineTarget, R extends Reading>(
   signal: AbortSignal,
 ): Promise<Cycle<T, R>> {
   const first = await planInput(engine, some, signal);
-  const isEnough = some.resting.size === 0 || !first.plans.some(isSuspect);
+  const isEnough = some.resting.size === 0 || !first.plans.some(needsWholeReading);
   const loaded = isEnough ? some : await withResting(engine, some, lease, signal);
   const planned = isEnough ? first : await planInput(engine, loaded, signal);
   const { facts, loadContext } = loaded;
@@ -127,7 +127,7 @@ async function planInput<T extends EngineTarget>(
   const work = planTargets(facts, projections) as Pieces<PlannedTargets<T>>;
   const planned = await spanned(spans, 'cycle plan', {}, () => inPieces(work, signal));
   reading.recordFound(projections);
-  const isQuiet = planned.plans.every(({ passed }) => passed.length === 0);
+  const isQuiet = planned.plans.every(({ permitted }) => permitted.length === 0);
   const plans = isQuiet ? planned.plans : await inPieces(withinStorage(planned.plans, await storage.read()), signal);
   for (const [target, { code, actor }] of planned.failed)
     log.warn({ target, code, actor }, 'target could not be planned');
@@ -143,7 +143,7 @@ function cycleOf<T extends EngineTarget, R extends Reading>(
   const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
   return {
     ...{ reading: loadContext.reading, loadContext, confirmations: facts.confirmations, uncertainty },
-    missing: new Map(facts.targets.map(({ target, missing }) => [target.id, missing])),
+    toConfirm: new Map(facts.targets.map(({ target, toConfirm }) => [target.id, toConfirm])),
     plans: targets.flatMap((target) => planned.get(target.id) ?? resting.get(target) ?? []),
     doneTargets: [...resting.keys()],
     skippedTargets: [...skippedTargets, ...failed],
@@ -161,8 +161,8 @@ function isPlain({ facts, loadContext: { reading } }: Loaded, plans: readonly Ta
 }
 
 /** Returns whether a plan makes the reading suspect, which affects all targets. */
-function isSuspect({ replaced, distrustsReading, reading }: TargetPlan): boolean {
-  return replaced || distrustsReading || (reading?.decided ?? null) !== null;
+function needsWholeReading({ replacesAll, distrustsReading, reading }: TargetPlan): boolean {
+  return replacesAll || distrustsReading || (reading?.decided ?? null) !== null;
 }
 
 /** Returns targets with more restored records than single reads can find in a cycle. */

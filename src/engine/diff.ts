@@ -49,7 +49,7 @@ export interface DiffInput<Source = SourceRecord> {
   tombstones: Iterable<string>;
   window: TimeWindow;
   /** Removed records by the record that replaces each: its object takes over the additions of users. */
-  replaced?: ReadonlyMap<string, string>;
+  predecessors?: ReadonlyMap<string, string>;
   /** Whether a manual change of the record's object is reverted. Otherwise the change remains until the record changes. */
   restores(recordId: string): boolean;
   identity: TargetIdentity;
@@ -176,7 +176,7 @@ function compare<Source>(
     return null;
   };
   const cachedFingerprint = input.fingerprints?.get(source, idAttempt) ?? null;
-  const replaces = input.replaced?.get(id);
+  const replaces = input.predecessors?.get(id);
   const isAsCached =
     cachedFingerprint !== null && writableDifference(differenceOf(effective, cachedFingerprint), id, input) === null;
   if (isAsCached && replaces === undefined) return asItIs();

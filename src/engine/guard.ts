@@ -40,7 +40,7 @@ export interface GuardInput {
 
 /** Permitted and withheld changes. The guard never holds creates and updates. */
 export interface GuardResult {
-  passed: PlannedChange[];
+  permitted: PlannedChange[];
   held: Readonly<Record<DeletionClass, PlannedChange[]>>;
   /** Rejected deletions: the objects remain. */
   refused: PlannedChange[];
@@ -81,7 +81,7 @@ export function goneShareOf(asked: number, gone: number): AbsenceEvidence['goneS
 export function guard(input: GuardInput): GuardResult {
   const held: Record<DeletionClass, PlannedChange[]> = { cancelled: [], vanished: [] };
   const result = {
-    passed: [] as PlannedChange[],
+    permitted: [] as PlannedChange[],
     held,
     refused: [] as PlannedChange[],
     postponed: [] as PlannedChange[],
@@ -89,9 +89,9 @@ export function guard(input: GuardInput): GuardResult {
   const undecided: Record<DeletionClass, PlannedChange[]> = { cancelled: [], vanished: [] };
   for (const change of input.changes) {
     const kind = deletionClass(change);
-    if (kind === null) result.passed.push(change);
+    if (kind === null) result.permitted.push(change);
     else if (input.approved.has(change.recordId))
-      (mayGo(change, input) ? result.passed : result.postponed).push(change);
+      (mayGo(change, input) ? result.permitted : result.postponed).push(change);
     else if (input.rejected.has(change.recordId)) result.refused.push(change);
     else if (input.waiting.has(change.recordId)) held[kind].push(change);
     else undecided[kind].push(change);
@@ -101,10 +101,10 @@ export function guard(input: GuardInput): GuardResult {
   const vanished = [...undecided.vanished, ...held.vanished];
   const isTooMuch = exceedsVanished(vanished, atLeast, input);
   const isUnclear = exceedsVanished(vanished, atMost, input);
-  (isCancelledTooMuch ? held.cancelled : result.passed).push(...undecided.cancelled);
+  (isCancelledTooMuch ? held.cancelled : result.permitted).push(...undecided.cancelled);
   for (const change of undecided.vanished) {
     if (isTooMuch) held.vanished.push(change);
-    else if (!isAbsence(change) || (mayGo(change, input) && !isUnclear)) result.passed.push(change);
+    else if (!isAbsence(change) || (mayGo(change, input) && !isUnclear)) result.permitted.push(change);
     else result.postponed.push(change);
   }
   return { ...result, distrustsReading: isTooMuch && vanished.some(isAbsence) };
@@ -113,15 +113,15 @@ export function guard(input: GuardInput): GuardResult {
 /**
  * Withholds removals of a plan because another target found the read suspect: every undecided removal without the source's confirmation.
  */
-export function holdAll<Plan extends Pick<GuardResult, 'passed' | 'postponed'> & { held: GuardResult['held'] }>(
+export function holdAll<Plan extends Pick<GuardResult, 'permitted' | 'postponed'> & { held: GuardResult['held'] }>(
   plan: Plan,
   approved: ReadonlySet<string>,
 ): Plan {
   const isSuspect = (change: PlannedChange) => deletionClass(change) === 'vanished' && !approved.has(change.recordId);
-  const suspects = [...plan.passed, ...plan.postponed].filter(isSuspect);
+  const suspects = [...plan.permitted, ...plan.postponed].filter(isSuspect);
   return {
     ...plan,
-    passed: plan.passed.filter((change) => !isSuspect(change)),
+    permitted: plan.permitted.filter((change) => !isSuspect(change)),
     postponed: plan.postponed.filter((change) => !isSuspect(change)),
     held: { ...plan.held, vanished: [...plan.held.vanished, ...suspects] },
   };

@@ -94,7 +94,7 @@ export async function loadPart<T extends EngineTarget, R extends Reading>(
   return { facts, loadContext, resting: new Map(), skippedTargets, uncertainty: null };
 }
 
-const NOTHING_ABSENT = { missing: new Map(), streamOf: () => '', startsBefore: () => [] };
+const NOTHING_ABSENT = { toConfirm: new Map(), streamOf: () => '', startsBefore: () => [] };
 
 /** Opens the states of the resting targets too, because a plan makes the reading suspect. */
 export async function withResting<T extends EngineTarget, R extends Reading>(
@@ -145,7 +145,7 @@ async function openAll<T extends EngineTarget>(
     const pinned = await (lease === null
       ? journal.pinned(target.id, clock())
       : journal.confirmPins(target.id, clock()));
-    opened.push({ target, state, pinned, absent: [], missing: [] });
+    opened.push({ target, state, pinned, absent: [], toConfirm: [] });
   }
   return { opened, skippedTargets };
 }
@@ -162,7 +162,7 @@ async function withUnlisted<T extends EngineTarget>(
     const absent = missingFrom(reading, target, state, pinned);
     const cycle = { reading, state, targets: opened.length, isRecorded };
     const beyond = await nextOutside(targetStore, target, cycle, absent);
-    found.push({ ...one, absent, missing: [...absent, ...beyond] });
+    found.push({ ...one, absent, toConfirm: [...absent, ...beyond] });
   }
   return found;
 }
@@ -174,23 +174,23 @@ async function confirmUnlisted(
   { reading, progress }: Pick<Loading, 'reading' | 'progress'>,
   signal: AbortSignal,
 ): Promise<Confirmations> {
-  const missing = new Map<string, readonly string[]>(opened.map((one) => [one.target.id, one.missing]));
+  const toConfirm = new Map<string, readonly string[]>(opened.map((one) => [one.target.id, one.toConfirm]));
   const streams = new Map(opened.map(({ target }) => [target.id, target.stream]));
   const followed: ReadonlyMap<string, readonly Instant[]>[] = [];
   for (const follower of engine.followers) {
     const absent = await followedAbsences(follower, reading);
-    missing.set(follower.name, [...absent.keys()]);
+    toConfirm.set(follower.name, [...absent.keys()]);
     streams.set(follower.name, follower.stream);
     followed.push(absent);
   }
-  const questions = new Set([...missing.values()].flat()).size;
+  const questions = new Set([...toConfirm.values()].flat()).size;
   if (questions > 0) progress(message('step.absent-records'), 0, questions);
   const startsBefore = (id: string) => [
     ...opened.flatMap(({ state: { links, pending } }) => (pending.get(id) ?? links.get(id))?.startAt ?? []),
     ...followed.flatMap((absent) => absent.get(id) ?? []),
   ];
   const streamOf = (name: string) => streams.get(name) ?? '';
-  return confirmAll(engine, reading, { missing, streamOf, startsBefore }, signal);
+  return confirmAll(engine, reading, { toConfirm, streamOf, startsBefore }, signal);
 }
 
 /** Returns whether individual fetches found any record that may belong to the targets. */
@@ -199,8 +199,8 @@ export function saysMore(confirmations: Confirmations, targets: Iterable<EngineT
   return [...streams].some((stream) => {
     const confirmation = confirmations[stream];
     if (confirmation === undefined) return false;
-    const { found, unusable, vanished, missedOnce, present } = confirmation;
-    return found.length + unusable.size + vanished.size + missedOnce.size + present.size > 0;
+    const { found, unusable, vanished, missedOnce, held } = confirmation;
+    return found.length + unusable.size + vanished.size + missedOnce.size + held.size > 0;
   });
 }
 

@@ -28,8 +28,8 @@ export interface Cycle<T extends EngineTarget = EngineTarget, R extends Reading 
   reading: R;
   confirmations: Confirmations;
   plans: TargetPlan<T>[];
-  /** Absent records of each target. */
-  missing: ReadonlyMap<string, readonly string[]>;
+  /** Records of each target fetched individually. */
+  toConfirm: ReadonlyMap<string, readonly string[]>;
   /** Targets without a new plan, because their input is unchanged; `plans` contains their plans. */
   doneTargets: readonly T[];
   /** Data loaded before the targets' states. */
@@ -139,9 +139,9 @@ function isAtRest(target: EngineTarget, { reading, gaps, summaries, holds, wentB
 
 /** Returns whether a plan has changes, holds, or pins. */
 function hasWork(plan: TargetPlan): boolean {
-  const { passed, held, refused, withheld, postponed, released, timed, abandoned, outlived } = plan;
+  const { permitted, held, refused, withheld, postponed, released, timed, abandoned, outlived } = plan;
   const lists = [
-    passed,
+    permitted,
     ...Object.values(held),
     ...Object.values(withheld),
     refused,
@@ -155,7 +155,7 @@ function hasWork(plan: TargetPlan): boolean {
     egressStopped(plan.omitted).length > 0 ||
     plan.omitted[TENANT_TOO_LARGE] !== undefined ||
     plan.hasPins ||
-    plan.replaced ||
+    plan.replacesAll ||
     plan.distrustsReading ||
     lists.some((list) => list.length > 0)
   );

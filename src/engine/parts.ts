@@ -44,7 +44,7 @@ function needsWhole(
  * Data of another source has unknown ids, or known ids with other contents, and would confirm almost no record.
  */
 export function canStand(plan: TargetPlan): boolean {
-  const { passed, refused, unchanged } = plan;
-  const isWrittenOnly = refused.length === 0 && passed.every(({ wanted }) => wanted.want === 'present');
-  return isDecided(plan) && isWrittenOnly && passed.length <= unchanged;
+  const { permitted, refused, unchanged } = plan;
+  const isWrittenOnly = refused.length === 0 && permitted.every(({ wanted }) => wanted.want === 'present');
+  return isDecided(plan) && isWrittenOnly && permitted.length <= unchanged;
 }

@@ -42,11 +42,11 @@ function withholdComputed<Target extends PlannableTarget>(
   plans: TargetPlan<Target>[],
   computesFrom: (target: Target) => readonly string[],
 ): TargetPlan<Target>[] {
-  const foreign = new Set(plans.filter(({ replaced }) => replaced).map(({ target }) => target.stream));
+  const foreign = new Set(plans.filter(({ replacesAll }) => replacesAll).map(({ target }) => target.stream));
   const isForeign = ({ target }: TargetPlan<Target>) => computesFrom(target).some((stream) => foreign.has(stream));
   return foreign.size === 0
     ? plans
-    : plans.map((plan) => (!plan.replaced && isForeign(plan) ? withoutReading(plan) : plan));
+    : plans.map((plan) => (!plan.replacesAll && isForeign(plan) ? withoutReading(plan) : plan));
 }
 
 function* planGroup<Input extends TargetInput>(
@@ -80,12 +80,12 @@ function withholdSuspect<Target extends PlannableTarget>(plans: readonly TargetP
     [...streams].filter((stream) => {
       const open = of(stream).filter(({ reading }) => reading?.decided !== 'approved');
       return (
-        of(stream).some((plan) => plan.replaced) || replacesNearlyAll(open.flatMap((p) => p.reading?.records ?? []))
+        of(stream).some((plan) => plan.replacesAll) || replacesNearlyAll(open.flatMap((p) => p.reading?.records ?? []))
       );
     }),
   );
   return plans.map((plan) => {
-    if (plan.replaced) return plan;
+    if (plan.replacesAll) return plan;
     const decided = plan.reading?.decided ?? null;
     if (decided === 'open' || (replaced.has(plan.target.stream) && decided !== 'approved')) return withoutReading(plan);
     const exceededIn = suspectBy.get(plan.target.stream);
@@ -98,14 +98,14 @@ function withholdSuspect<Target extends PlannableTarget>(plans: readonly TargetP
 /** Withholds all changes from a read that other targets attribute to another source, except for approved changes. */
 function withoutReading<Target extends PlannableTarget>(plan: TargetPlan<Target>): TargetPlan<Target> {
   const isApproved = ({ recordId }: PlannedChange) => plan.approved.has(recordId);
-  const withheld = [...plan.passed, ...plan.postponed].filter((change) => !isApproved(change));
+  const withheld = [...plan.permitted, ...plan.postponed].filter((change) => !isApproved(change));
   const isRefused = plan.reading?.decided === 'rejected';
   return {
     ...plan,
-    passed: plan.passed.filter(isApproved),
+    permitted: plan.permitted.filter(isApproved),
     postponed: plan.postponed.filter(isApproved),
     held: { ...plan.held, replaced: isRefused ? [] : withheld },
     refused: isRefused ? [...plan.refused, ...withheld] : plan.refused,
-    replaced: true,
+    replacesAll: true,
   };
 }

@@ -56,7 +56,7 @@ export function* planTarget<Input extends TargetInput>(
     withheld: judged.withheld,
     reach: cycle.reach,
     waiting: state.pending.size,
-    outlived: projection.passed.filter((recordId) => pinned.has(recordId)),
+    outlived: projection.beforeWindow.filter((recordId) => pinned.has(recordId)),
     hasPins: pinned.size > 0,
     ...omitted,
     unusable: view.unusable,
@@ -74,7 +74,7 @@ export function* planTarget<Input extends TargetInput>(
   if (reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = withheldWhole('replaced', permitted, isRefused);
-    return withholdPeople(planning, { ...base, ...withheld, replaced: true, reading });
+    return withholdPeople(planning, { ...base, ...withheld, replacesAll: true, reading });
   }
   const off = new Set(projection.tombstones);
   const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId) || off.has(recordId);
@@ -115,7 +115,7 @@ function* compare(
     tombstones: projection.tombstones,
     window,
     restores: restoring(auditRules(target.configuration), restorations),
-    replaced: projection.replaced,
+    predecessors: projection.predecessors,
     identity: target.identity,
     state: withoutForbidden(policy, withoutWaitingPeople(cycle, projection, state)),
     onOmitted(recordId, code) {
@@ -142,19 +142,15 @@ function countWithheld(withheld: WithheldByPolicy, counts: Record<string, number
 }
 
 /** Returns the known facts about records with pending changes. */
-function knowledgeOf({ input: { state, missing }, cycle, projection }: Planning, view: TargetView): Knowledge {
-  const { vanished, present, missedOnce } = projection.confirmation;
-  const isMissing = new Set(missing);
+function knowledgeOf({ input: { state, toConfirm }, cycle, projection }: Planning, view: TargetView): Knowledge {
+  const { vanished, held, missedOnce } = projection.confirmation;
+  const isMissing = new Set(toConfirm);
   const off = new Set(projection.tombstones);
   return {
     window: projection.window,
     now: cycle.now,
     speaksOf: (id: string) =>
-      view.shows(id) ||
-      off.has(id) ||
-      vanished.has(id) ||
-      present.has(id) ||
-      (missedOnce.has(id) && !state.links.has(id)),
+      view.shows(id) || off.has(id) || vanished.has(id) || held.has(id) || (missedOnce.has(id) && !state.links.has(id)),
     isMissing: (id: string) => isMissing.has(id),
   };
 }
@@ -181,11 +177,11 @@ function readingOf(
 /** Withholds a complete plan until an administrator decides, or after a rejection. */
 function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[], isRefused: boolean) {
   return {
-    passed: [],
+    permitted: [],
     held: { ...NONE_HELD, [kind]: isRefused ? [] : changes },
     refused: isRefused ? changes : [],
     postponed: [],
-    replaced: false,
+    replacesAll: false,
     distrustsReading: false,
     approved: new Set<string>(),
     restoring: new Set<string>(),
@@ -202,10 +198,10 @@ function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pe
  * Returns records whose removal is planned and requires proof: records missing from the list and not found individually, and gone records
  * in any position.
  */
-function removalsToProve({ absent, missing }: TargetInput, { confirmation }: Projection): Set<string> {
+function removalsToProve({ absent, toConfirm }: TargetInput, { confirmation }: Projection): Set<string> {
   const { found, unusable, vanished, missedOnce } = confirmation;
   const isThere = new Set([...found.map((one) => one.id), ...unusable]);
-  const gone = missing.filter((recordId) => missedOnce.has(recordId));
+  const gone = toConfirm.filter((recordId) => missedOnce.has(recordId));
   return new Set([...vanished, ...gone, ...absent.filter((recordId) => !isThere.has(recordId))]);
 }
 
@@ -234,7 +230,7 @@ function guarded(
     ...{ restoredBefore: input.gone.hour.restored, limit: limits.vanished },
   });
   const guardResult = guard({
-    changes: [...restorations.passed, ...stillHeld],
+    changes: [...restorations.permitted, ...stillHeld],
     linkCount: state.links.size,
     gone: input.gone,
     absence: evidenceOf(projection.confirmation, input.absent, (id) => state.links.has(id)),
@@ -248,11 +244,11 @@ function guarded(
     ...{ ...NONE_HELD, 'manual-changes': restorations.held },
     ...{ cancelled: [...guardResult.held.cancelled], vanished: [...guardResult.held.vanished] },
   };
-  for (const change of guardResult.passed.filter((each) => heldBefore.has(each)))
+  for (const change of guardResult.permitted.filter((each) => heldBefore.has(each)))
     held[deletionClass(change) ?? 'vanished'].push(change);
-  const passed = guardResult.passed.filter((change) => !heldBefore.has(change));
+  const permitted = guardResult.permitted.filter((change) => !heldBefore.has(change));
   const refused = [...guardResult.refused, ...restorations.refused];
-  return { ...guardResult, passed, held, refused, approved, restoring: restorations.restoring, replaced: false };
+  return { ...guardResult, permitted, held, refused, approved, restoring: restorations.restoring, replacesAll: false };
 }
 
 /** Returns removals that wait for an administrator, as planned. */
@@ -272,7 +268,7 @@ function heldRemovals(holds: readonly Hold[], { links }: PushedState): PlannedCh
 
 /** Changes of a target's plan. */
 interface Parts {
-  passed: PlannedChange[];
+  permitted: PlannedChange[];
   held: Readonly<Record<TargetHoldKind, PlannedChange[]>>;
   refused: PlannedChange[];
   abandoned: string[];
@@ -289,13 +285,13 @@ function withholdPeople<Plan extends Parts>({ input, cycle, projection, holds }:
   const rejected = new Set(
     holds.filter(({ kind, state }) => kind === 'people' && state === 'rejected').flatMap(({ recordIds }) => recordIds),
   );
-  const ofPeople = plan.passed.filter(writes);
+  const ofPeople = plan.permitted.filter(writes);
   const waiting = [...input.state.pending.values()].filter(
     ({ want, recordId }) => want === 'present' && isOfPerson(recordId),
   );
   return {
     ...plan,
-    passed: plan.passed.filter((change) => !writes(change)),
+    permitted: plan.permitted.filter((change) => !writes(change)),
     held: { ...plan.held, people: ofPeople.filter(({ recordId }) => !rejected.has(recordId)) },
     refused: [...plan.refused, ...ofPeople.filter(({ recordId }) => rejected.has(recordId))],
     abandoned: [...plan.abandoned, ...waiting.map(({ recordId }) => recordId)],

@@ -29,8 +29,8 @@ export interface TargetInput<Target extends PlannableTarget = PlannableTarget> {
   pinned: ReadonlySet<string>;
   /** Records missing from a complete list. */
   absent: readonly string[];
-  /** Records of `absent`, and some records outside the window: the engine fetched each of them individually. */
-  missing: readonly string[];
+  /** Records fetched individually: those of `absent`, and some outside the window. */
+  toConfirm: readonly string[];
   stored: {
     firstRunApprovedAt: Instant | null;
     /** Number of the configuration under which contents were last comparable; null if links were rebuilt since. */
@@ -102,9 +102,9 @@ export interface Projection extends Comparability {
   /** Individual fetches of absent records of the target's stream. */
   confirmation: Confirmation<{ id: string }>;
   /** Individually fetched records whose time is before the window. */
-  passed: readonly string[];
+  beforeWindow: readonly string[];
   /** Removed records by the record that replaces each: its object takes over what users added. */
-  replaced: ReadonlyMap<string, string>;
+  predecessors: ReadonlyMap<string, string>;
   /** Whether a plan names each excluded record, not only those with an object or a pending change. */
   namesExcluded: boolean;
   /** Whether a pending write of a record is withdrawn while the record's removal waits for a decision. */
@@ -185,8 +185,8 @@ export interface Reading<Target extends PlannableTarget = PlannableTarget> {
   /** Returns the reading with lists marked as incomplete that single reads refuted, and learns from the records found alone. */
   confirmed(confirmations: Confirmations, signal: AbortSignal): Promise<this>;
   projections(facts: CycleFacts): Projections;
-  /** Returns a cycle's results for extensions. @param isSuspect whether absent records prove nothing */
-  learned(confirmations: Confirmations, isSuspect: boolean): unknown;
+  /** Returns a cycle's results for extensions. @param provesNothing whether absent records prove nothing */
+  learned(confirmations: Confirmations, provesNothing: boolean): unknown;
   /** Stores what planning found out, for the next cycle. */
   recordFound(projections: Projections): void;
 }

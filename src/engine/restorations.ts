@@ -23,11 +23,11 @@ export interface RestorationInput {
 /** Permitted and withheld restorations. */
 export interface WeighedRestorations {
   /** All changes except the withheld ones, in their order. */
-  passed: PlannedChange[];
+  permitted: PlannedChange[];
   held: PlannedChange[];
   /** Restorations that an operator rejected. */
   refused: PlannedChange[];
-  /** Records in `passed` that are restored without an approval. */
+  /** Records in `permitted` that are restored without an approval. */
   restoring: ReadonlySet<string>;
 }
 
@@ -38,7 +38,7 @@ export interface WeighedRestorations {
 export function weighRestorations(input: RestorationInput): WeighedRestorations {
   const { changes, state, limit, holds } = input;
   const restorations = changes.filter((change) => isRestoration(change, state));
-  if (restorations.length === 0) return { passed: [...changes], held: [], refused: [], restoring: new Set() };
+  if (restorations.length === 0) return { permitted: [...changes], held: [], refused: [], restoring: new Set() };
   const approved = recordsIn(
     holds,
     ({ kind, state }) => state === 'approved' && (kind === KIND || kind === 'replaced'),
@@ -56,7 +56,7 @@ export function weighRestorations(input: RestorationInput): WeighedRestorations 
       .filter(({ recordId }) => ids.has(recordId))
       .map((change): PlannedChange => ({ ...change, reason: 'removed-by-hand' }));
   return {
-    passed: changes.filter(({ recordId }) => !heldIds.has(recordId) && !refusedIds.has(recordId)),
+    permitted: changes.filter(({ recordId }) => !heldIds.has(recordId) && !refusedIds.has(recordId)),
     held: only(heldIds),
     refused: only(refusedIds),
     restoring: new Set(open.map(({ recordId }) => recordId).filter((id) => !heldIds.has(id))),

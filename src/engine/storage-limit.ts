@@ -31,15 +31,15 @@ export function* withinStorage<Plan extends TargetPlan>(plans: readonly Plan[], 
   let usedBytes = (use.bytes ?? 0) + use.addedBytes;
   const limited: Plan[] = [];
   for (const plan of plans) {
-    const passed: PlannedChange[] = [];
+    const permitted: PlannedChange[] = [];
     const withoutRoom: string[] = [];
     let addedBytes = 0;
-    yield* eachInPieces(plan.passed, (change) => {
+    yield* eachInPieces(plan.permitted, (change) => {
       const limitBytes = use.limitBytes * (change.reason === 'new' ? 1 : LIMIT_OF_CHANGES);
       const bytes = change.wanted.want === 'absent' ? 0 : CHANGE_BYTES + sealedBytesOf(change.wanted.item);
       if (bytes > 0 && usedBytes + addedBytes + bytes > limitBytes) return void withoutRoom.push(change.recordId);
       addedBytes += bytes;
-      passed.push(change);
+      permitted.push(change);
     });
     usedBytes += addedBytes;
     const omitted =
@@ -48,7 +48,7 @@ export function* withinStorage<Plan extends TargetPlan>(plans: readonly Plan[], 
       ...plan.omittedRecords,
       ...withoutRoom.map((id) => [id, TENANT_TOO_LARGE] as const),
     ]);
-    limited.push({ ...plan, passed, addedBytes, omitted, omittedRecords });
+    limited.push({ ...plan, permitted, addedBytes, omitted, omittedRecords });
   }
   return limited;
 }

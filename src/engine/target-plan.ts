@@ -8,7 +8,7 @@ import type { PlannableTarget, Reach } from './target.ts';
 export interface TargetPlan<Target extends PlannableTarget = PlannableTarget> {
   target: Target;
   /** Changes for the outbox. */
-  passed: PlannedChange[];
+  permitted: PlannedChange[];
   /** Estimated size of these changes in Redis; absent before the check of the limit. */
   addedBytes?: number;
   /** Kinds of holds that were open at planning time. */
@@ -22,7 +22,7 @@ export interface TargetPlan<Target extends PlannableTarget = PlannableTarget> {
   /** Removals of absent records without enough evidence. */
   postponed: PlannedChange[];
   /** The read replaces nearly everything: no target of the stream receives changes. */
-  replaced: boolean;
+  replacesAll: boolean;
   /** Result of checking the read, or null without a check. */
   reading: ReadingCheck | null;
   /** So many records are absent that every target of the stream keeps its records. */
@@ -78,12 +78,12 @@ export const NOTHING_PLANNED = {
     withheld: NOTHING_WITHHELD,
     reading: null,
   },
-  ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
+  ...{ permitted: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
   ...{
     reach: 'whole' as const,
     ...{ waiting: 0, unsettled: 0, backlog: { waiting: 0, failing: 0 } },
     hasPins: false,
-    replaced: false,
+    replacesAll: false,
     distrustsReading: false,
     omitted: {},
     omittedRecords: new Map(),
@@ -92,8 +92,8 @@ export const NOTHING_PLANNED = {
 } satisfies Partial<TargetPlan>;
 
 /** Returns whether a plan needs no decision of an administrator and no other read. */
-export function isDecided({ held, postponed, replaced, distrustsReading }: TargetPlan): boolean {
-  return !replaced && !distrustsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
+export function isDecided({ held, postponed, replacesAll, distrustsReading }: TargetPlan): boolean {
+  return !replacesAll && !distrustsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
 }
 
 /** Returns the number of records that the outgoing data check kept unchanged, by code. */

@@ -3,6 +3,9 @@ import type { Pieces } from '../model/pieces.ts';
 /** Maximum time of all long works together without a pause for lease renewals, vendor answers and health checks. */
 const TURN_MS = 3;
 
+/** One of this number of iterations is for the work that waits longest. */
+const TURNS_OF_LONGEST_WAIT = 4;
+
 /** Work that waits for the event loop. */
 interface Waiting {
   /** Time that the work took so far, in milliseconds. */
@@ -37,13 +40,13 @@ class Turn {
   }
 
   /**
-   * Resumes one work in each iteration: alternately the work that took least, so that a short work does not wait for all long ones, and the
-   * work that waits longest, so that each work ends.
+   * Resumes one work in each iteration: mostly the work that took least, so that a long work costs a short one a quarter of the time at most,
+   * and every fourth time the work that waits longest, so that each work ends.
    */
   #end(): void {
     this.#beganAt = null;
     this.#count += 1;
-    const isForShortest = this.#count % 2 === 0;
+    const isForShortest = this.#count % TURNS_OF_LONGEST_WAIT !== 0;
     const least = isForShortest ? Math.min(...this.#waiting.map(({ usedMs }) => usedMs)) : null;
     const at = this.#waiting.findIndex(({ usedMs }) => least === null || usedMs === least);
     const [next] = at === -1 ? [] : this.#waiting.splice(at, 1);

@@ -141,7 +141,7 @@ async function runCycle(
  * @returns the logged numbers
  */
 function logDecisions({ log }: OpenTenant, run: string, { plans }: TenantCycle): SpanFacts {
-  const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
+  const changes = plans.reduce((sum, { permitted }) => sum + permitted.length, 0);
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
   if (changes + held > 0) log.info({ run, changes, held }, 'cycle planned changes');
   return { 'clinic_mirror.changes': changes, 'clinic_mirror.held': held };

@@ -194,13 +194,13 @@ describe('a patient missing from the list', () => {
 describe('contacts of a plan', () => {
   const changeOf = (recordId: string, want: 'present' | 'absent') => ({ recordId, wanted: { want } }) as PlannedChange;
   const planOf = (part: Partial<TargetPlan>) =>
-    ({ passed: [], abandoned: [], refused: [], held: {}, ...part }) as unknown as TargetPlan;
+    ({ permitted: [], abandoned: [], refused: [], held: {}, ...part }) as unknown as TargetPlan;
 
-  test('include waiting and passed changes, and no abandoned changes', () => {
+  test('include waiting and permitted changes, and no abandoned changes', () => {
     const { contacts } = openWorld({ written: ['waits'] });
     expect([...contacts.coming].sort()).toEqual(['1', '2']);
-    const passed = [changeOf('3', 'present'), changeOf('4', 'absent')];
-    const after = contactsAfter(contacts, planOf({ passed, abandoned: ['2'] }));
+    const permitted = [changeOf('3', 'present'), changeOf('4', 'absent')];
+    const after = contactsAfter(contacts, planOf({ permitted, abandoned: ['2'] }));
     expect([...after.coming].sort()).toEqual(['1', '3']);
   });
 

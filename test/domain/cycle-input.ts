@@ -49,7 +49,7 @@ export interface CycleChoice {
   /** For each earlier change in order. */
   written: ('written' | 'edited' | 'removed' | 'waits' | 'sent' | 'not')[];
   /** For each absent record in order: the result of its individual fetch. */
-  alone: ('found' | 'unusable' | 'vanished' | 'missedOnce' | 'present' | 'nothing')[];
+  alone: ('found' | 'unusable' | 'vanished' | 'missedOnce' | 'held' | 'nothing')[];
   holds: { target: string; kind: Hold['kind']; state: Hold['state']; recordIds: string[] }[];
   pinned: string[];
   forgotten: string[];
@@ -110,7 +110,7 @@ export const cycleChoices: fc.Arbitrary<CycleChoice> = fc.record({
   written: fc.array(fc.constantFrom('written', 'written', 'written', 'edited', 'removed', 'waits', 'sent', 'not'), {
     minLength: 1,
   }),
-  alone: fc.array(fc.constantFrom('found', 'unusable', 'vanished', 'missedOnce', 'present', 'nothing'), {
+  alone: fc.array(fc.constantFrom('found', 'unusable', 'vanished', 'missedOnce', 'held', 'nothing'), {
     minLength: 1,
   }),
   holds: fc.array(
@@ -206,7 +206,7 @@ export function cycleInputOf(choice: CycleChoice): CycleInput {
   const plain = { holds: [], pinned: [], isUncertain: false, isResting: false, isUnworked: false, passedDays: 0 };
   const first = assembled({ ...choice, ...plain, reach: 'whole', firstRun: 'apply' }, choice.before, new Map());
   const { plans } = atOnce(planTargets(first));
-  const states = new Map(plans.map(({ target, passed }) => [target.id, stateAfter([...passed], choice.written)]));
+  const states = new Map(plans.map(({ target, permitted }) => [target.id, stateAfter([...permitted], choice.written)]));
   return assembled(choice, choice.now, states);
 }
 
@@ -250,7 +250,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
   const inputs = opened.map(({ target, state, pinned, absent }): TargetInput => {
     const isUnworked = choice.isUnworked && target.id === 'worked';
     return {
-      ...{ target: isUnworked ? withoutMapping(target) : target, state, pinned, absent, missing: absent },
+      ...{ target: isUnworked ? withoutMapping(target) : target, state, pinned, absent, toConfirm: absent },
       stored: {
         firstRunApprovedAt: null,
         comparableUnder: choice.comparableUnder,

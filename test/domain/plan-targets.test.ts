@@ -78,9 +78,9 @@ test('the same input gives the same plan, at once and in pieces next to another 
 function planned(choice: CycleChoice, order = (targets: CycleInput['targets']) => targets) {
   const input = cycleInputOf(choice);
   const { plans, failed, gone } = atOnce(planTargets(frozen({ ...input, targets: order(input.targets) })));
-  const told = plans.map(({ target, passed }) => [
+  const told = plans.map(({ target, permitted }) => [
     target.id,
-    passed.map(({ recordId, reason }) => `${recordId} ${reason}`),
+    permitted.map(({ recordId, reason }) => `${recordId} ${reason}`),
   ]);
   return { changes: Object.fromEntries(told), failed: [...failed.keys()], gone: [...(gone.get('contacts') ?? [])] };
 }

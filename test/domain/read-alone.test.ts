@@ -61,8 +61,8 @@ describe('a record known only from a single answer', () => {
           visit: without(VISIT, ofVisit),
           invoice: without(INVOICE, ofInvoice),
         });
-        const planned = plans.flatMap(({ passed, held, refused }) => [
-          ...passed,
+        const planned = plans.flatMap(({ permitted, held, refused }) => [
+          ...permitted,
           ...Object.values(held).flat(),
           ...refused,
         ]);
@@ -80,14 +80,14 @@ describe('a record known only from a single answer', () => {
 
     const renamed = { patient: { ...PATIENT, firstName: 'Carla', email: null }, visit: VISIT, invoice: INVOICE };
     const [contacts] = planAlone(renamed);
-    expect(contacts?.passed).toMatchObject([{ recordId: '1', fields: ['firstname'] }]);
+    expect(contacts?.permitted).toMatchObject([{ recordId: '1', fields: ['firstname'] }]);
   });
 
   test('is excluded by a refusal that the answer contains', () => {
     const refused = { patient: { ...PATIENT, consents: { marketing: false } }, visit: VISIT, invoice: INVOICE };
     const [contacts] = planAlone(refused);
     expect(contacts?.omitted).toEqual({ 'no-consent': 1 });
-    expect(contacts?.passed).toMatchObject([{ recordId: '1', wanted: { want: 'absent' } }]);
+    expect(contacts?.permitted).toMatchObject([{ recordId: '1', wanted: { want: 'absent' } }]);
   });
 });
 

@@ -93,7 +93,7 @@ describe('refusals in addition to the patient’s own', () => {
     links?: [string, Link][];
     refusedThere?: RefusedThere;
     snapshot?: Snapshot<Patient>;
-    missing?: string[];
+    toConfirm?: string[];
     vanished?: string[];
     holds?: object[];
   }
@@ -105,7 +105,7 @@ describe('refusals in addition to the patient’s own', () => {
       links = [],
       refusedThere = {},
       snapshot = complete,
-      missing = [],
+      toConfirm = [],
       vanished = [],
       holds = [],
     } = choice;
@@ -113,7 +113,7 @@ describe('refusals in addition to the patient’s own', () => {
       target: { id: 'contacts', identity, crm: { refusals: REFUSALS } },
       state: { links: new Map(links), pending: new Map() },
       stored: { refusedThere },
-      missing,
+      toConfirm,
     } as unknown as TargetInput;
     const cycle = {
       clinicReading: { streams: { patients: { snapshot } } },
@@ -143,8 +143,8 @@ describe('refusals in addition to the patient’s own', () => {
     ['all are known', {}, false],
     ['the list is partial', { snapshot: { ...complete, completeness: 'partial', reason: 'page-cap' } }, true],
     ['a row can’t be used', { snapshot: { ...complete, unidentified: 1 } }, true],
-    ['one is missing without proof', { missing: ['9'] }, true],
-    ['one is missing and vanished', { missing: ['9'], vanished: ['9'] }, false],
+    ['one is missing without proof', { toConfirm: ['9'] }, true],
+    ['one is missing and vanished', { toConfirm: ['9'], vanished: ['9'] }, false],
     ['a removal waits for approval', { holds: [{ target: 'contacts', state: 'open' }] }, true],
     ['a removal was approved', { holds: [{ target: 'contacts', state: 'approved' }] }, false],
     ['a removal of another target waits', { holds: [{ target: 'others', state: 'open' }] }, false],

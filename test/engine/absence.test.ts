@@ -20,7 +20,7 @@ describe('absent records of one target', () => {
     ...nothingMissing<Row>(),
     vanished: new Set(['twice']),
     missedOnce: new Set(['once', 'sampled-once']),
-    present: new Set(['kept']),
+    held: new Set(['kept']),
     sampled: new Set(['sampled-once', 'sampled-there', 'elsewhere']),
   };
   const missing = ['twice', 'once', 'sampled-once', 'sampled-there', 'kept', 'not-asked'];

@@ -28,7 +28,7 @@ type Answer = 'gone' | 'there' | 'unusable' | 'away';
 
 /** Choices of a test. Defaults: every missing record is gone, no record was missed before, and nothing was decided. */
 interface Choice {
-  missing: Record<string, readonly string[]>;
+  toConfirm: Record<string, readonly string[]>;
   missedSince?: Record<string, Instant>;
   holds?: Partial<Hold>[];
   answer?: (id: string) => Answer;
@@ -85,11 +85,11 @@ async function confirm(choice: Choice) {
     missedForMs: MISSED_FOR_MS,
     elapsedBetween: choice.elapsedBetween ?? ((from: Instant, to: Instant) => to - from),
   };
-  const missing = new Map(Object.entries(choice.missing));
+  const missing = new Map(Object.entries(choice.toConfirm));
   const misses = { missedSince: missedAt(choice.missedSince ?? {}), readAt: NOW };
   const confirmation = await confirmAbsence<Row>(
     tenant,
-    { missing, misses },
+    { toConfirm: missing, misses },
     { readAlone, belongsOnList: choice.belongsOnList ?? (() => false) },
     signal,
   );
@@ -98,7 +98,7 @@ async function confirm(choice: Choice) {
 
 describe('a record that exists but is absent from a list that should contain it', () => {
   const missedSince = { 1: NOW - MISSED_FOR_MS, 2: NOW - MISSED_FOR_MS };
-  const proof = { missing: { doctor: ['1', '2', '3'] }, missedSince, belongsOnList: ({ id }: Row) => id === '3' };
+  const proof = { toConfirm: { doctor: ['1', '2', '3'] }, missedSince, belongsOnList: ({ id }: Row) => id === '3' };
   const answer = (id: string) => (id === '3' ? 'there' : 'gone');
 
   test('proves the list incomplete: what is gone by two readings waits for a complete list', async () => {
@@ -117,28 +117,28 @@ describe('a record that exists but is absent from a list that should contain it'
 
 describe('a record that a complete list should have shown', () => {
   test('sends no query when no record is missing', async () => {
-    const { asked, list, ...confirmation } = await confirm({ missing: { doctor: [] } });
+    const { asked, list, ...confirmation } = await confirm({ toConfirm: { doctor: [] } });
     expect(confirmation).toMatchObject(nothingMissing());
     expect([asked, list.mock.calls]).toEqual([[], []]);
   });
 
   test('is gone for the first time, which is not believed yet', async () => {
-    const { missedOnce, vanished, sampled, unconfirmed } = await confirm({ missing: { doctor: ['1'] } });
+    const { missedOnce, vanished, sampled, unconfirmed } = await confirm({ toConfirm: { doctor: ['1'] } });
     expect([[...missedOnce], [...vanished], [...sampled], unconfirmed]).toEqual([['1'], [], ['1'], 1]);
   });
 
   test('is proven absent when an earlier fetch, long enough ago, missed it too', async () => {
-    const second = await confirm({ missing: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS } });
+    const second = await confirm({ toConfirm: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS } });
     expect([[...second.vanished], [...second.missedOnce], second.unconfirmed]).toEqual([['1'], [], 0]);
     // The sample excludes records that were not queried: those were selected because they were gone before.
     expect([...second.sampled]).toEqual([]);
-    const early = await confirm({ missing: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS + 1 } });
+    const early = await confirm({ toConfirm: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS + 1 } });
     expect([[...early.vanished], [...early.missedOnce], early.unconfirmed]).toEqual([[], ['1'], 1]);
     expect(early.asked).toEqual([]);
   });
 
   test('is not believed to be gone where the clock jumped between the two readings', async () => {
-    const choice = { missing: { doctor: ['1'] }, missedSince: { 1: NOW - HOUR_MS } };
+    const choice = { toConfirm: { doctor: ['1'] }, missedSince: { 1: NOW - HOUR_MS } };
     const early = await confirm({ ...choice, elapsedBetween: () => MISSED_FOR_MS - 1 });
     expect([[...early.vanished], [...early.missedOnce], early.asked]).toEqual([[], ['1'], []]);
     const later = await confirm({ ...choice, elapsedBetween: () => MISSED_FOR_MS });
@@ -148,7 +148,11 @@ describe('a record that a complete list should have shown', () => {
   test('is not removed when the second query finds it, usable or not', async () => {
     const answer = (id: string): Answer => (id.startsWith('there') ? 'there' : 'unusable');
     for (const missedSince of [{}, { there1: NOW - HOUR_MS, unusable1: NOW - HOUR_MS }]) {
-      const result = await confirm({ missing: { doctor: ['there1', 'unusable1', 'unusable2'] }, missedSince, answer });
+      const result = await confirm({
+        toConfirm: { doctor: ['there1', 'unusable1', 'unusable2'] },
+        missedSince,
+        answer,
+      });
       expect(result.found).toEqual([{ id: 'there1' }]);
       expect([...result.unusable].sort()).toEqual(['unusable1', 'unusable2']);
       expect([...result.vanished, ...result.missedOnce]).toEqual([]);
@@ -157,26 +161,26 @@ describe('a record that a complete list should have shown', () => {
   });
 
   test('is queried once, regardless of how many targets miss it', async () => {
-    const { asked, unconfirmed } = await confirm({ missing: { doctor: ['1', '2'], reception: ['2', '1'] } });
+    const { asked, unconfirmed } = await confirm({ toConfirm: { doctor: ['1', '2'], reception: ['2', '1'] } });
     expect(asked.sort()).toEqual(['1', '2']);
     expect(unconfirmed).toBe(2);
   });
 
   test('keeps its missedSince while it is unconfirmed, until it is found, proven absent, or held', async () => {
     const result = await confirm({
-      missing: { doctor: ['there', 'gone', 'once', 'kept', 'kept-too'] },
+      toConfirm: { doctor: ['there', 'gone', 'once', 'kept', 'kept-too'] },
       missedSince: { gone: NOW - HOUR_MS },
       holds: [{ recordIds: ['kept', 'kept-too'] }],
       answer: (id) => (id === 'there' ? 'there' : 'gone'),
     });
-    expect([...result.present].sort()).toEqual(['kept', 'kept-too']);
+    expect([...result.held].sort()).toEqual(['kept', 'kept-too']);
     expect(result.unconfirmed).toBe(1);
   });
 });
 
 describe('when much is missing', () => {
   test('queries 200 records in a cycle', async () => {
-    const { asked, sampled, missedOnce, unconfirmed } = await confirm({ missing: { doctor: ids('a', 250) } });
+    const { asked, sampled, missedOnce, unconfirmed } = await confirm({ toConfirm: { doctor: ids('a', 250) } });
     expect([asked.length, sampled.size, missedOnce.size, unconfirmed]).toEqual([200, 200, 200, 250]);
   });
 
@@ -184,7 +188,7 @@ describe('when much is missing', () => {
     const looks = async (due: number, others: number) => {
       const missedSince = Object.fromEntries(ids('due', due).map((id) => [id, NOW - HOUR_MS]));
       const { asked } = await confirm({
-        missing: { doctor: [...ids('due', due), ...ids('new', others)] },
+        toConfirm: { doctor: [...ids('due', due), ...ids('new', others)] },
         missedSince,
       });
       return { second: asked.filter((id) => id.startsWith('due')).length, all: asked.length };
@@ -196,7 +200,7 @@ describe('when much is missing', () => {
   });
 
   test('a target with few missing records gets answers although another one misses many', async () => {
-    const { asked } = await confirm({ missing: { big: ids('big', 1_000), small: ids('small', 3) } });
+    const { asked } = await confirm({ toConfirm: { big: ids('big', 1_000), small: ids('small', 3) } });
     expect(asked.filter((id) => id.startsWith('small'))).toHaveLength(3);
     expect(new Set(asked).size).toBe(200);
     expect(asked).not.toContain(undefined);
@@ -207,7 +211,7 @@ describe('when much is missing', () => {
     for (const missedSince of [{}, { a0: NOW - HOUR_MS, a1: NOW - HOUR_MS, a2: NOW - HOUR_MS }]) {
       const orders = new Map<string, number>();
       for (let round = 0; round < 300; round += 1) {
-        const { asked } = await confirm({ missing: { doctor: ids('a', 3) }, missedSince, random });
+        const { asked } = await confirm({ toConfirm: { doctor: ids('a', 3) }, missedSince, random });
         orders.set(asked.join(), (orders.get(asked.join()) ?? 0) + 1);
       }
       expect(orders.size).toBe(6);
@@ -219,7 +223,7 @@ describe('when much is missing', () => {
 describe('a clinic that fails', () => {
   test('three times in a row gets no more queries, and each failure is reported', async () => {
     const { asked, warn, unconfirmed, missedOnce } = await confirm({
-      missing: { doctor: ids('a', 10) },
+      toConfirm: { doctor: ids('a', 10) },
       answer: () => 'away',
     });
     expect(asked).toHaveLength(3);
@@ -231,7 +235,7 @@ describe('a clinic that fails', () => {
   test('occasionally is still queried', async () => {
     let calls = 0;
     const { asked, missedOnce, sampled } = await confirm({
-      missing: { doctor: ids('a', 9) },
+      toConfirm: { doctor: ids('a', 9) },
       answer: () => (++calls % 3 === 0 ? 'gone' : 'away'),
     });
     expect(asked).toHaveLength(9);
@@ -241,7 +245,7 @@ describe('a clinic that fails', () => {
   test('because the work is to stop ends the questions at once', async () => {
     const stop = new AbortController();
     const work = confirm({
-      missing: { doctor: ids('a', 10) },
+      toConfirm: { doctor: ids('a', 10) },
       signal: stop.signal,
       answer: () => {
         stop.abort(new Error('the lease was lost'));
@@ -255,7 +259,7 @@ describe('a clinic that fails', () => {
 describe('a person’s decision', () => {
   test('to approve a removal makes the first miss enough', async () => {
     const { vanished, missedOnce } = await confirm({
-      missing: { doctor: ['1', '2'] },
+      toConfirm: { doctor: ['1', '2'] },
       holds: [{ state: 'approved', recordIds: ['1'] }],
     });
     expect([[...vanished], [...missedOnce]]).toEqual([['1'], ['2']]);
@@ -265,11 +269,11 @@ describe('a person’s decision', () => {
     'a hold that is %s keeps its records: they are neither missed nor removed',
     async (state) => {
       const result = await confirm({
-        missing: { doctor: ['1'] },
+        toConfirm: { doctor: ['1'] },
         missedSince: { 1: NOW - MINUTE_MS },
         holds: [{ state, recordIds: ['1'] }],
       });
-      expect([[...result.present], [...result.vanished], [...result.missedOnce]]).toEqual([['1'], [], []]);
+      expect([[...result.held], [...result.vanished], [...result.missedOnce]]).toEqual([['1'], [], []]);
       expect([...result.sampled]).toEqual([]);
     },
   );
@@ -280,18 +284,18 @@ describe('a person’s decision', () => {
     { why: 'another target', hold: { target: 'reception', recordIds: ['1'] } },
     { why: 'another record', hold: { recordIds: ['2'] } },
   ] as const)('a hold of $why decides nothing about a missing record', async ({ hold }) => {
-    const { present: kept, vanished, missedOnce } = await confirm({ missing: { doctor: ['1'] }, holds: [hold] });
+    const { held: kept, vanished, missedOnce } = await confirm({ toConfirm: { doctor: ['1'] }, holds: [hold] });
     expect([[...kept], [...vanished], [...missedOnce]]).toEqual([[], [], ['1']]);
   });
 
   test('applies to its own target only: a record that another target misses too is still queried', async () => {
     const missing = { doctor: ['1'], reception: ['1'] };
     for (const state of ['approved', 'rejected'] as const) {
-      const inOne = await confirm({ missing, holds: [{ state, recordIds: ['1'] }] });
-      expect([[...inOne.missedOnce], [...inOne.present], [...inOne.vanished]], state).toEqual([['1'], [], []]);
+      const inOne = await confirm({ toConfirm: missing, holds: [{ state, recordIds: ['1'] }] });
+      expect([[...inOne.missedOnce], [...inOne.held], [...inOne.vanished]], state).toEqual([['1'], [], []]);
     }
     const undecided = await confirm({
-      missing,
+      toConfirm: missing,
       holds: [
         { state: 'approved', recordIds: ['1'] },
         { target: 'reception', recordIds: ['1'] },
@@ -299,22 +303,22 @@ describe('a person’s decision', () => {
     });
     expect([[...undecided.missedOnce], [...undecided.vanished]]).toEqual([['1'], []]);
     const both = ['doctor', 'reception'].map((target) => ({ target, recordIds: ['1'] }));
-    expect([...(await confirm({ missing, holds: both })).present]).toEqual(['1']);
+    expect([...(await confirm({ toConfirm: missing, holds: both })).held]).toEqual(['1']);
     const approved = both.map((hold) => ({ ...hold, state: 'approved' as const }));
-    expect([...(await confirm({ missing, holds: approved })).vanished]).toEqual(['1']);
+    expect([...(await confirm({ toConfirm: missing, holds: approved })).vanished]).toEqual(['1']);
   });
 });
 
 describe('what a hold keeps', () => {
-  const kept = { missing: { doctor: ids('a', 250) }, holds: [{ recordIds: ids('a', 250) }] };
+  const kept = { toConfirm: { doctor: ids('a', 250) }, holds: [{ recordIds: ids('a', 250) }] };
 
   test('is still queried, twenty records in a cycle, and remains in the hold', async () => {
-    const { asked, present: staying, found, unconfirmed } = await confirm(kept);
+    const { asked, held: staying, found, unconfirmed } = await confirm(kept);
     expect([asked.length, staying.size, found, unconfirmed]).toEqual([20, 250, [], 0]);
   });
 
   test('leaves the hold when it exists, and then further records are queried', async () => {
-    const { asked, present: staying, found, unconfirmed } = await confirm({ ...kept, answer: () => 'there' });
+    const { asked, held: staying, found, unconfirmed } = await confirm({ ...kept, answer: () => 'there' });
     expect([asked.length, staying.size, found.length, unconfirmed]).toEqual([200, 50, 200, 0]);
     expect(found.map(({ id }) => id)).toEqual(asked);
     expect(asked.some((id) => staying.has(id))).toBe(false);
@@ -322,9 +326,9 @@ describe('what a hold keeps', () => {
 
   test('stays in the hold when it can’t be used, or the clinic doesn’t answer', async () => {
     const unusable = await confirm({ ...kept, answer: () => 'unusable' });
-    expect([unusable.asked.length, unusable.present.size]).toEqual([20, 250]);
+    expect([unusable.asked.length, unusable.held.size]).toEqual([20, 250]);
     const away = await confirm({ ...kept, answer: () => 'away' });
-    expect([away.asked.length, away.present.size]).toEqual([3, 250]);
+    expect([away.asked.length, away.held.size]).toEqual([3, 250]);
   });
 
   test('gets its turn by chance', async () => {

@@ -52,7 +52,7 @@ describe('deletions', () => {
     const changes = removals(3);
     const waiting = new Set(changes.map(({ recordId }) => recordId));
     expect(weigh({ changes, waiting }).held.vanished).toEqual(changes);
-    expect(weigh({ changes }).passed).toEqual(changes);
+    expect(weigh({ changes }).permitted).toEqual(changes);
   });
 
   test('that are planned while others wait are weighed together with them', () => {
@@ -76,68 +76,71 @@ describe('deletions', () => {
   ])('$deleted of $links are held: $held ($why)', ({ deleted, links, held }) => {
     const verdict = weigh({ changes: removals(deleted), linkCount: links });
     expect(verdict.held.vanished).toHaveLength(held ? deleted : 0);
-    expect(verdict.passed).toHaveLength(held ? 0 : deleted);
+    expect(verdict.permitted).toHaveLength(held ? 0 : deleted);
   });
 
   test('spread over an hour are held as if they came at once', () => {
-    expect(weigh({ changes: removals(1), gone: left({ vanished: 20 }) }).passed).toHaveLength(1);
+    expect(weigh({ changes: removals(1), gone: left({ vanished: 20 }) }).permitted).toHaveLength(1);
     expect(weigh({ changes: removals(6), gone: left({ vanished: 20 }) }).held.vanished).toHaveLength(6);
     expect(weigh({ changes: removals(6, 'excluded'), gone: left({ excluded: 20 }) }).held.vanished).toHaveLength(6);
     const cancelled = (count: number) =>
       weigh({ changes: removals(count, 'cancelled'), linkCount: 40, gone: left({ cancelled: 50 }) });
-    expect(cancelled(4).passed).toHaveLength(4);
+    expect(cancelled(4).permitted).toHaveLength(4);
     expect(cancelled(15).held.cancelled).toHaveLength(15);
   });
 
   test('spread over days are held as if they came at once, as far as the clinic is silent about them', () => {
     const week = { vanished: 20 };
-    expect(weigh({ changes: removals(4), gone: left({}, week) }).passed).toHaveLength(4);
+    expect(weigh({ changes: removals(4), gone: left({}, week) }).permitted).toHaveLength(4);
     expect(weigh({ changes: removals(5), gone: left({}, week) }).held.vanished).toHaveLength(5);
     // A status that takes records out day by day is a normal week.
-    expect(weigh({ changes: removals(20, 'excluded'), gone: left({}, { excluded: 60 }) }).passed).toHaveLength(20);
-    expect(weigh({ changes: removals(60, 'cancelled'), gone: left({}, { cancelled: 60 }) }).passed).toHaveLength(60);
+    expect(weigh({ changes: removals(20, 'excluded'), gone: left({}, { excluded: 60 }) }).permitted).toHaveLength(20);
+    expect(weigh({ changes: removals(60, 'cancelled'), gone: left({}, { cancelled: 60 }) }).permitted).toHaveLength(60);
   });
 
   test('over days are a share of all that the target held in them', () => {
     const busy = { released: 60, cancelled: 20, excluded: 20 };
-    expect(weigh({ changes: removals(20), gone: left({}, { ...busy, vanished: 20 }) }).passed).toHaveLength(20);
+    expect(weigh({ changes: removals(20), gone: left({}, { ...busy, vanished: 20 }) }).permitted).toHaveLength(20);
     expect(weigh({ changes: removals(20), gone: left({}, { vanished: 20 }) }).held.vanished).toHaveLength(20);
   });
 
   test('a small calendar is emptied neither at once nor day by day, unless its share is at least half', () => {
-    expect(weigh({ changes: removals(3), linkCount: 8 }).passed).toHaveLength(3);
+    expect(weigh({ changes: removals(3), linkCount: 8 }).permitted).toHaveLength(3);
     expect(weigh({ changes: removals(1), linkCount: 5, gone: left({}, { vanished: 3 }) }).held.vanished).toHaveLength(
       1,
     );
     expect(weigh({ changes: removals(1), linkCount: 5, gone: left({ vanished: 3 }) }).held.vanished).toHaveLength(1);
-    expect(weigh({ changes: removals(8, 'excluded'), linkCount: 8 }).passed).toHaveLength(8);
-    expect(weigh({ changes: removals(8, 'cancelled'), linkCount: 8 }).passed).toHaveLength(8);
+    expect(weigh({ changes: removals(8, 'excluded'), linkCount: 8 }).permitted).toHaveLength(8);
+    expect(weigh({ changes: removals(8, 'cancelled'), linkCount: 8 }).permitted).toHaveLength(8);
     const limits = { ...LIMITS, vanished: { share: 0.5, count: 10 } };
-    expect(weigh({ changes: removals(8), linkCount: 8, limits }).passed).toHaveLength(8);
+    expect(weigh({ changes: removals(8), linkCount: 8, limits }).permitted).toHaveLength(8);
   });
 
   test('of appointments that the clinic cancelled have separate limits', () => {
-    expect(weigh({ changes: removals(60, 'cancelled') }).passed).toHaveLength(60);
+    expect(weigh({ changes: removals(60, 'cancelled') }).permitted).toHaveLength(60);
     expect(weigh({ changes: removals(61, 'cancelled') }).held.cancelled).toHaveLength(61);
     const both = weigh({ changes: [...removals(20), ...removals(60, 'cancelled')] });
-    expect(both.passed).toHaveLength(80);
+    expect(both.permitted).toHaveLength(80);
   });
 
   test('that the clinic calls cancelled are weighed together with those that wait in a hold', () => {
     const waiting = new Set(removals(40, 'cancelled').map(({ recordId }) => recordId));
     const changes = removals(61, 'cancelled');
     expect(weigh({ changes, waiting }).held.cancelled).toHaveLength(61);
-    expect(weigh({ changes: changes.slice(0, 60), waiting }).passed).toHaveLength(20);
+    expect(weigh({ changes: changes.slice(0, 60), waiting }).permitted).toHaveLength(20);
   });
 
   test('of a patient to be forgotten are never held: an operator requested them', () => {
     const changes = removals(40).map((change) => ({ ...change, reason: 'forgotten' as const }));
-    expect(weigh({ changes, linkCount: 40 })).toMatchObject({ passed: changes, held: { vanished: [], cancelled: [] } });
+    expect(weigh({ changes, linkCount: 40 })).toMatchObject({
+      permitted: changes,
+      held: { vanished: [], cancelled: [] },
+    });
   });
 
   test('are a share of what the target held before those of the hour, excluded ones among them', () => {
     const gone = left({ excluded: 12 });
-    expect(weigh({ changes: removals(10), gone }).passed).toHaveLength(10);
+    expect(weigh({ changes: removals(10), gone }).permitted).toHaveLength(10);
     expect(weigh({ changes: removals(11), gone }).held.vanished).toHaveLength(11);
   });
 
@@ -150,7 +153,7 @@ describe('deletions', () => {
     const changes = removals(40);
     const approved = new Set(changes.slice(0, 30).map(({ recordId }) => recordId));
     const verdict = weigh({ changes, approved });
-    expect(verdict.passed).toHaveLength(40);
+    expect(verdict.permitted).toHaveLength(40);
   });
 
   test('rejected by an operator stay, and do not count against the others', () => {
@@ -158,7 +161,7 @@ describe('deletions', () => {
     const rejected = new Set(changes.slice(0, 30).map(({ recordId }) => recordId));
     const verdict = weigh({ changes, rejected });
     expect(verdict.refused).toEqual(changes.slice(0, 30));
-    expect(verdict.passed).toEqual(changes.slice(30));
+    expect(verdict.permitted).toEqual(changes.slice(30));
   });
 });
 
@@ -176,7 +179,7 @@ describe('absent records', () => {
   test('are removed when they are proven to be gone; the others wait', () => {
     const changes = removals(9);
     const verdict = weigh({ changes, absence: known(4, 5, 9, 9) });
-    expect(verdict.passed).toEqual(changes.slice(0, 4));
+    expect(verdict.permitted).toEqual(changes.slice(0, 4));
     expect(verdict.postponed).toEqual(changes.slice(4));
     expect(verdict.distrustsReading).toBe(false);
   });
@@ -184,39 +187,39 @@ describe('absent records', () => {
   test('are all held before the first is removed, unqueried ones included', () => {
     const changes = removals(2_500);
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(0, 200, 200, 200) });
-    expect(verdict).toMatchObject({ passed: [], postponed: [], distrustsReading: true });
+    expect(verdict).toMatchObject({ permitted: [], postponed: [], distrustsReading: true });
     expect(verdict.held.vanished).toEqual(changes);
   });
 
   test('are neither held nor delay others if the sample shows that they exist', () => {
     const changes = removals(2_000);
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(2, 0, 198, 0) });
-    expect(verdict.passed).toEqual(changes.slice(0, 2));
+    expect(verdict.permitted).toEqual(changes.slice(0, 2));
     expect(verdict.held.vanished).toEqual([]);
   });
 
   test('wait while the sample leaves open whether they are too many', () => {
     const changes = removals(2_000);
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(1, 0, 10, 2) });
-    expect(verdict).toMatchObject({ passed: [], held: { vanished: [] } });
+    expect(verdict).toMatchObject({ permitted: [], held: { vanished: [] } });
     expect(verdict.postponed).toEqual(changes);
     // No record could be fetched.
     expect(weigh({ changes, linkCount: 2_500, absence: known(1, 0, 0, 0) }).postponed).toEqual(changes);
     // Even if every absent record is gone, the share stays below the limit.
-    expect(weigh({ changes, linkCount: 10_000, absence: known(1, 0, 0, 0) }).passed).toHaveLength(1);
+    expect(weigh({ changes, linkCount: 10_000, absence: known(1, 0, 0, 0) }).permitted).toHaveLength(1);
   });
 
   test('wait while removals by the clinic continue', () => {
     const changes = [...removals(2_000), ...removals(3, 'excluded')];
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(1, 0, 0, 0) });
-    expect(verdict.passed).toEqual(changes.slice(2_000));
+    expect(verdict.permitted).toEqual(changes.slice(2_000));
   });
 
   test('approved by an operator still wait for the proof', () => {
     const changes = removals(4);
     const approved = new Set(changes.map(({ recordId }) => recordId));
     const verdict = weigh({ changes, approved, absence: known(3, 1, 4, 4) });
-    expect(verdict).toMatchObject({ passed: changes.slice(0, 3), postponed: changes.slice(3) });
+    expect(verdict).toMatchObject({ permitted: changes.slice(0, 3), postponed: changes.slice(3) });
   });
 
   test('waiting in a hold keep the scan distrusted', () => {
@@ -248,9 +251,9 @@ test('if another target distrusts the scan, every undecided removal is held unle
   const absence = { ...ALL_PROVEN, isProven: (id: string) => id !== 'open' };
   const approved = new Set(['decided']);
   const verdict = weigh({ changes: [...removed, decided, open, written, off], approved, absence });
-  expect(verdict.passed).toHaveLength(5);
+  expect(verdict.permitted).toHaveLength(5);
   const kept = holdAll(verdict, approved);
-  expect(new Set(kept.passed)).toEqual(new Set([decided, written, off]));
+  expect(new Set(kept.permitted)).toEqual(new Set([decided, written, off]));
   expect(new Set(kept.held.vanished)).toEqual(new Set([...removed, open]));
   expect(kept.postponed).toEqual([]);
 });
@@ -260,7 +263,7 @@ test('if another target distrusts the scan, approved removals still wait for the
   const approved = new Set(['approved']);
   const absence = { ...ALL_PROVEN, isProven: () => false };
   const kept = holdAll(weigh({ changes, approved, absence }), approved);
-  expect(kept).toMatchObject({ passed: [], postponed: [changes[0]], held: { vanished: [changes[1]] } });
+  expect(kept).toMatchObject({ permitted: [], postponed: [changes[0]], held: { vanished: [changes[1]] } });
 });
 
 const someChanges = fc
@@ -289,12 +292,17 @@ test('creates and updates always pass, and every change ends in exactly one plac
           approved: new Set(approved),
           rejected: new Set(rejected),
         });
-        const everywhere = [...verdict.passed, ...verdict.held.cancelled, ...verdict.held.vanished, ...verdict.refused];
+        const everywhere = [
+          ...verdict.permitted,
+          ...verdict.held.cancelled,
+          ...verdict.held.vanished,
+          ...verdict.refused,
+        ];
         expect(new Set(everywhere)).toEqual(new Set(changes));
         expect(everywhere).toHaveLength(changes.length);
         const kept = [...verdict.held.cancelled, ...verdict.held.vanished, ...verdict.refused];
         expect(kept.every(({ wanted }) => wanted.want === 'absent')).toBe(true);
-        const undecidedPassed = verdict.passed.filter(
+        const undecidedPassed = verdict.permitted.filter(
           ({ wanted, recordId, reason }) =>
             wanted.want === 'absent' && !approved.includes(recordId) && reason !== 'cancelled',
         ).length;

@@ -14,7 +14,7 @@ describe('a plan preview', () => {
     const connection = redis.connect();
     const { model, tenant } = openCalendarWorld(redis, 3);
     const look = () => planCycle(tenant, { lease: null, progress: () => {} }, NEVER);
-    expect((await look()).plans[0]?.passed).toHaveLength(3);
+    expect((await look()).plans[0]?.permitted).toHaveLength(3);
     await cycle(tenant);
     await redis.connect().hdel('cm:{studio-rossi}:target:doctor', 'adoptedAt');
     model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
@@ -42,7 +42,7 @@ describe('individual fetches say more about targets that rest', () => {
     ['is unusable', { unusable: new Set(['1']) }],
     ['is gone', { vanished: new Set(['1']) }],
     ['was missed once', { missedOnce: new Set(['1']) }],
-    ['is kept by a hold', { present: new Set(['1']) }],
+    ['is kept by a hold', { held: new Set(['1']) }],
   ])('if a record of their stream %s', (_, learned) => {
     expect(says(learned)).toEqual([true, false]);
   });

@@ -58,7 +58,7 @@ describe('a reading that replaces nearly all records of a stream', () => {
     return quiet({ before: world('own'), now: { ...now, patients: [...patients, patientOf('3')] } });
   };
   const changes = (computesFrom: Projections<TargetInput>['computesFrom']) =>
-    [...planned(foreign(), { computesFrom }).plans].map(([id, plan]) => [id, plan.replaced, plan.passed.length]);
+    [...planned(foreign(), { computesFrom }).plans].map(([id, plan]) => [id, plan.replacesAll, plan.permitted.length]);
 
   test('changes no target of the stream, and targets of other streams are planned', () => {
     expect(changes(() => [])).toEqual([

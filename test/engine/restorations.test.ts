@@ -50,7 +50,7 @@ describe('restorations', () => {
     { removed: 10, links: 21, held: false, why: 'at the count' },
   ])('$removed of $links are held: $held ($why)', ({ removed, links, held }) => {
     const weighed = weigh(removed, links);
-    expect([weighed.held.length, weighed.passed.length]).toEqual(held ? [removed, 0] : [0, removed]);
+    expect([weighed.held.length, weighed.permitted.length]).toEqual(held ? [removed, 0] : [0, removed]);
     expect(weighed.restoring.size).toBe(held ? 0 : removed);
   });
 
@@ -66,26 +66,26 @@ describe('restorations', () => {
 
   test('hold back no other change, and keep the order of those that pass', () => {
     const others = [writing('new', 'new'), writing('90', 'edited-by-hand'), writing('91', 'content-changed')];
-    const { passed } = weigh(21, 100, { changes: [others[0]!, ...restorations(21), ...others.slice(1)] });
-    expect(passed).toEqual(others);
-    expect(weigh(0, 3, { changes: others }).passed).toEqual(others);
+    const { permitted } = weigh(21, 100, { changes: [others[0]!, ...restorations(21), ...others.slice(1)] });
+    expect(permitted).toEqual(others);
+    expect(weigh(0, 3, { changes: others }).permitted).toEqual(others);
   });
 
   test('that wait in an open hold still wait below the limit', () => {
-    const { held, passed } = weigh(3, 100, { holds: [holdOf('open', ['0', '1'])] });
+    const { held, permitted } = weigh(3, 100, { holds: [holdOf('open', ['0', '1'])] });
     expect(held.map(({ recordId }) => recordId)).toEqual(['0', '1']);
-    expect(passed.map(({ recordId }) => recordId)).toEqual(['2']);
+    expect(permitted.map(({ recordId }) => recordId)).toEqual(['2']);
   });
 
   test('that an operator approved pass and count for nothing', () => {
-    const { passed, restoring } = weigh(25, 100, { holds: [holdOf('approved', idsUpTo(21))] });
-    expect(passed).toHaveLength(25);
+    const { permitted, restoring } = weigh(25, 100, { holds: [holdOf('approved', idsUpTo(21))] });
+    expect(permitted).toHaveLength(25);
     expect([...restoring]).toEqual(['21', '22', '23', '24']);
   });
 
   test('that an operator rejected are refused, whatever their number', () => {
-    const { refused, held, passed } = weigh(2, 100, { holds: [holdOf('rejected', ['0'])] });
-    expect([refused, held, passed]).toEqual([[writing('0')], [], [writing('1')]]);
+    const { refused, held, permitted } = weigh(2, 100, { holds: [holdOf('rejected', ['0'])] });
+    expect([refused, held, permitted]).toEqual([[writing('0')], [], [writing('1')]]);
   });
 
   test('are not released or refused by a decision about removals', () => {

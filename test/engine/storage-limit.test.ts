@@ -30,19 +30,19 @@ function change(recordId: string, reason: PlannedChange['reason'], title: string
   return { recordId, reason, wanted, fields: [] };
 }
 
-function planOf(passed: PlannedChange[]): TargetPlan {
-  return { ...NOTHING_PLANNED, target: { id: 'room' } as never, passed, unchanged: 0, linkCount: 0 };
+function planOf(permitted: PlannedChange[]): TargetPlan {
+  return { ...NOTHING_PLANNED, target: { id: 'room' } as never, permitted, unchanged: 0, linkCount: 0 };
 }
 
 function left(bytes: number | null, addedBytes = 0): string[][] {
-  const passed = [
+  const permitted = [
     change('new', 'new', 'x'.repeat(KIB)),
     change('changed', 'content-changed', 'x'.repeat(KIB)),
     change('gone', 'vanished', null),
   ];
   const use = { bytes, addedBytes, countedAt: NOW, limitBytes: 100 * KIB };
-  const plans = atOnce(withinStorage([planOf(passed), planOf([])], use));
-  expect(plans.map((plan) => plan.passed.length + (plan.omitted[TENANT_TOO_LARGE] ?? 0))).toEqual([3, 0]);
+  const plans = atOnce(withinStorage([planOf(permitted), planOf([])], use));
+  expect(plans.map((plan) => plan.permitted.length + (plan.omitted[TENANT_TOO_LARGE] ?? 0))).toEqual([3, 0]);
   return plans.map(({ omittedRecords }) => [...omittedRecords.keys()]);
 }
 
@@ -64,10 +64,10 @@ describe('a plan leaves out', () => {
   });
 
   test('the new objects for which the room is used up', () => {
-    const passed = Array.from({ length: 100 }, (_, index) => change(`${index}`, 'new', 'x'.repeat(9 * KIB)));
+    const permitted = Array.from({ length: 100 }, (_, index) => change(`${index}`, 'new', 'x'.repeat(9 * KIB)));
     const use = { bytes: 50 * KIB, addedBytes: 0, countedAt: NOW, limitBytes: 100 * KIB };
-    const [plan] = atOnce(withinStorage([planOf(passed)], use));
-    expect(plan?.passed.map(({ recordId }) => recordId)).toEqual(['0', '1', '2']);
+    const [plan] = atOnce(withinStorage([planOf(permitted)], use));
+    expect(plan?.permitted.map(({ recordId }) => recordId)).toEqual(['0', '1', '2']);
   });
 });
 

@@ -7,13 +7,13 @@ const decided = (changes: Partial<TargetPlan>) => isDecided({ ...NOTHING_PLANNED
 
 test('a plan that passes, refuses or abandons is decided', () => {
   expect(decided({})).toBe(true);
-  expect(decided({ passed: [CHANGE], refused: [CHANGE], abandoned: ['1'], released: ['2'] })).toBe(true);
+  expect(decided({ permitted: [CHANGE], refused: [CHANGE], abandoned: ['1'], released: ['2'] })).toBe(true);
 });
 
 test.each([
   ['any kind is held', Object.keys(NONE_HELD).map((kind) => ({ held: { ...NONE_HELD, [kind]: [CHANGE] } }))],
   ['a removal is postponed', [{ postponed: [CHANGE] }]],
-  ['the reading replaces nearly everything', [{ replaced: true }]],
+  ['the reading replaces nearly everything', [{ replacesAll: true }]],
   ['the scan is distrusted', [{ distrustsReading: true }]],
 ])('a plan is not decided where %s', (_, plans) => {
   for (const plan of plans) expect(decided(plan), JSON.stringify(plan)).toBe(false);

@@ -33,8 +33,8 @@ export function projectionOf(
   const deleted = new Set(tombstones);
   return {
     ...{ window, windowRead, tombstones, confirmation },
-    passed: found.filter((record) => hasPassed(spanOf(record), window)).map(({ id }) => id),
-    replaced: new Map(),
+    beforeWindow: found.filter((record) => hasPassed(spanOf(record), window)).map(({ id }) => id),
+    predecessors: new Map(),
     ...{ essentials: ['time'], isComputed: false, namesExcluded: true, withdrawsHeld: false },
     isListed: (recordId) => listed.has(recordId) || deleted.has(recordId),
     startOf: (recordId) => listed.get(recordId)?.startAt ?? null,

@@ -156,11 +156,11 @@ export class MemoryReading implements Reading<MemoryShown> {
 
   recordFound(): void {}
 
-  learned(confirmations: Confirmations, isSuspect: boolean): MemoryLearned {
+  learned(confirmations: Confirmations, provesNothing: boolean): MemoryLearned {
     const all = Object.entries(confirmations);
     return {
       found: new Map(all.map(([stream, { found }]) => [stream, found as MemoryRecord[]])),
-      vanished: new Map(all.map(([stream, { vanished }]) => [stream, isSuspect ? new Set() : vanished])),
+      vanished: new Map(all.map(([stream, { vanished }]) => [stream, provesNothing ? new Set() : vanished])),
     };
   }
 

@@ -253,7 +253,7 @@ async function lookAtMissing(
     readAlone,
     belongsOnList: (one: Appointment) => belongsOnList(one, snapshot, { startsBefore: startsBefore(one.id), readAt }),
   };
-  const answers = await confirmAbsence(parts.tenant, { missing: asked, misses }, reads, parts.signal);
+  const answers = await confirmAbsence(parts.tenant, { toConfirm: asked, misses }, reads, parts.signal);
   const nameOf = (recordId: string) => parts.triggers.name({ ...triggerKey, recordId });
   const named = new Map(missing.map((appointment) => [nameOf(appointment.recordId), appointment]));
   const followed = await inPieces(

@@ -93,7 +93,7 @@ export async function lookAtRun(
   );
   // These records may be missing in complete lists, so their absence does not make the lists incomplete.
   const streamOf = (id: string) => targets.get(id)?.stream ?? '';
-  const absences = { missing, streamOf, startsBefore: () => [] };
+  const absences = { toConfirm: missing, streamOf, startsBefore: () => [] };
   const confirmations = confirmationsOf(await confirmAll(tenant, reading, absences, signal));
   return entries.map((entry) =>
     recoverable(entry, recoveryOf(entry, targets.get(entry.target), reading, confirmations)),
@@ -144,8 +144,8 @@ function recoveryInList(
 function missingBecause(
   recordId: string,
   snapshot: Pick<ClinicReading['snapshot'], 'unusable'> | null,
-  { vanished, missedOnce, present }: Omit<Confirmation<unknown>, 'found'>,
+  { vanished, missedOnce, held }: Omit<Confirmation<unknown>, 'found'>,
 ): Recovery {
   if (snapshot?.unusable.some((row) => row.recordId === recordId) === true) return 'unusable';
-  return [vanished, missedOnce, present].some((gone) => gone.has(recordId)) ? 'gone' : 'unread';
+  return [vanished, missedOnce, held].some((gone) => gone.has(recordId)) ? 'gone' : 'unread';
 }

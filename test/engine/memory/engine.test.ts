@@ -90,10 +90,10 @@ describe('data of another source', () => {
     const foreign = new Map(Array.from({ length: 12 }, (_, index) => [`x${index}`, recordOf(`x${index}`)]));
     world.source.stream(STREAM).faults = { ...faults, foreign };
     const plan = planIn(await turn(world, engine));
-    expect([plan.replaced, plan.passed]).toEqual([true, []]);
+    expect([plan.replacesAll, plan.permitted]).toEqual([true, []]);
     expect(await holdsOf(engine)).toEqual([['replaced', 'open', 24]]);
     world.source.stream(STREAM).faults = faults;
-    expect(planIn(await turn(world, engine))).toMatchObject({ replaced: false, passed: [], unchanged: 12 });
+    expect(planIn(await turn(world, engine))).toMatchObject({ replacesAll: false, permitted: [], unchanged: 12 });
     expect(await holdsOf(engine)).toEqual([]);
   });
 });
@@ -128,18 +128,18 @@ describe('a policy', () => {
     recordsOf(world).set('new', recordOf('new'));
     const first = planIn(await turn(world, engine));
     const second = planIn(await turn(world, engine));
-    return { passed: [...changesIn(first), ...changesIn(second)], withheld: second.withheld, engine };
+    return { permitted: [...changesIn(first), ...changesIn(second)], withheld: second.withheld, engine };
   }
 
   test('upsert-only removes nothing', async () => {
-    const { passed, withheld } = await changed('upsert-only');
-    expect(passed).toEqual(['present new new', 'present r00 content-changed']);
+    const { permitted, withheld } = await changed('upsert-only');
+    expect(permitted).toEqual(['present new new', 'present r00 content-changed']);
     expect(withheld).toEqual({ notRemoved: ['r01'], notUpdated: [] });
   });
 
   test('create-only changes nothing either', async () => {
-    const { passed, withheld, engine } = await changed('create-only');
-    expect(passed).toEqual(['present new new']);
+    const { permitted, withheld, engine } = await changed('create-only');
+    expect(permitted).toEqual(['present new new']);
     expect(withheld).toEqual({ notRemoved: ['r01'], notUpdated: ['r00'] });
     expect(await engine.targetStore.read(TARGET)).toMatchObject({ notRemovedByPolicy: ['r01'] });
   });
@@ -155,10 +155,10 @@ describe('objects that users removed', () => {
     ]);
     const many = await settledWorld(12);
     await changeByHand(many.engine, 'removed', 8);
-    expect(planIn(await turn(many.world, many.engine)).passed).toEqual([]);
+    expect(planIn(await turn(many.world, many.engine)).permitted).toEqual([]);
     expect(await holdsOf(many.engine)).toEqual([['manual-changes', 'open', 8]]);
     await decide(many.engine, 'approved');
-    expect(planIn(await turn(many.world, many.engine)).passed).toHaveLength(8);
+    expect(planIn(await turn(many.world, many.engine)).permitted).toHaveLength(8);
   });
 
   test('are not restored more often than the rules allow', async () => {
@@ -166,7 +166,7 @@ describe('objects that users removed', () => {
     await changeByHand(engine, 'edited', 1);
     for (let times = 0; times < 4; times += 1)
       await engine.targetStore.countRestorations(TARGET, ['r00'], world.clock.now);
-    expect(planIn(await turn(world, engine)).passed).toEqual([]);
+    expect(planIn(await turn(world, engine)).permitted).toEqual([]);
     world.clock.now += DAY_MS;
     expect(changesIn(planIn(await turn(world, engine)))).toEqual(['present r00 edited-by-hand']);
   });
@@ -200,10 +200,10 @@ test('a first run waits for an approval if the rules say so', async () => {
   const world = openMemoryWorld({ firstRun: 'plan' });
   fill(world, 3);
   const engine = world.open();
-  expect(planIn(await turn(world, engine)).passed).toEqual([]);
+  expect(planIn(await turn(world, engine)).permitted).toEqual([]);
   expect(await holdsOf(engine)).toEqual([['first-run', 'open', 3]]);
   await engine.targetStore.write(TARGET, { firstRunApprovedAt: world.clock.now });
-  expect(planIn(await turn(world, engine)).passed).toHaveLength(3);
+  expect(planIn(await turn(world, engine)).permitted).toHaveLength(3);
 });
 
 test('a process with an older configuration plans and writes nothing', async () => {
@@ -236,6 +236,6 @@ test('links lost with the state are rebuilt from the objects of the target', asy
   const lost = openMemoryWorld({ connector: world.connector });
   fill(lost, 2);
   const plan = planIn(await turn(lost, lost.open()));
-  expect(plan).toMatchObject({ passed: [], unchanged: 2, linkCount: 2 });
+  expect(plan).toMatchObject({ permitted: [], unchanged: 2, linkCount: 2 });
   expect((await lost.state.targetStore.read(TARGET)).adopted).toBe(2);
 });

@@ -30,7 +30,17 @@ function carryOut({ source, clock }: MemoryWorld, one: Step): void {
 function essence(plan: TargetPlan) {
   const { held, postponed, released, timed, abandoned, unchanged, linkCount, omitted } = plan;
   const heldCount = Object.values(held).flat().length;
-  return { passed: changesIn(plan), heldCount, postponed, released, timed, abandoned, unchanged, linkCount, omitted };
+  return {
+    permitted: changesIn(plan),
+    heldCount,
+    postponed,
+    released,
+    timed,
+    abandoned,
+    unchanged,
+    linkCount,
+    omitted,
+  };
 }
 
 test('a process that remembers plans as one that does not', async () => {

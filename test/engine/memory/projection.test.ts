@@ -22,5 +22,5 @@ test('a target shows the list and the records found alone', () => {
   expect(['a', 'b', 'found'].map(projection.isListed)).toEqual([true, true, false]);
   expect(['a', 'found', 'unknown'].map(projection.isOfPerson)).toEqual([false, true, true]);
   expect([projection.startOf('a'), projection.startOf('found')]).toEqual([NOW + DAY_MS, null]);
-  expect(projection.passed).toEqual(['found']);
+  expect(projection.beforeWindow).toEqual(['found']);
 });

@@ -107,8 +107,8 @@ export function planIn({ plans }: { plans: readonly TargetPlan[] }): TargetPlan 
 }
 
 /** Planned changes in short: what is wanted, and why. */
-export function changesIn({ passed }: Pick<TargetPlan, 'passed'>): string[] {
-  return passed.map(({ recordId, reason, wanted }) => `${wanted.want} ${recordId} ${reason}`).sort();
+export function changesIn({ permitted }: Pick<TargetPlan, 'permitted'>): string[] {
+  return permitted.map(({ recordId, reason, wanted }) => `${wanted.want} ${recordId} ${reason}`).sort();
 }
 
 /** Writes all due changes of a target in its lane. */
