@@ -35,8 +35,8 @@ export function isSuccess(answer: WireResponse): boolean {
 }
 
 /** Parses JSON with pauses; undefined if it is malformed or too costly. */
-export async function jsonOf(body: Buffer): Promise<unknown> {
-  const parsed = await inPieces(parseInPieces(body));
+export async function jsonOf(body: Buffer, mostValues?: number): Promise<unknown> {
+  const parsed = await inPieces(parseInPieces(body, mostValues));
   return 'value' in parsed ? parsed.value : undefined;
 }
 

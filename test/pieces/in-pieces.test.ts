@@ -150,7 +150,7 @@ const turnsIn = (seen: readonly string[]) =>
     .split('|')
     .filter((pieces) => pieces !== '');
 
-test('others have their turn after three milliseconds of work, and no sooner', async () => {
+test('others have their turn after two milliseconds of work, and no sooner', async () => {
   await everyLookTakes(1);
   const seen: string[] = [];
   const end = countTurns(seen);

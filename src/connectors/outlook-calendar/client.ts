@@ -15,7 +15,7 @@ import { type BatchAnswer, createBatchSender, isRefusedWhole, type SendCalls } f
 import type { Mutex } from '../shared-state.ts';
 import { bodyOf, jsonOf, readEach, type WireCall, type WireResponse } from '../wire.ts';
 import { bodyOrChallenge, errors } from './errors.ts';
-import { API_VERSION, BATCH_SIZE, CROWDED_FOR_MS, LARGEST_ANSWER_BYTES, PREFER } from './limits.ts';
+import { API_VERSION, BATCH_SIZE, CROWDED_FOR_MS, LARGEST_ANSWER_BYTES, MOST_ANSWER_VALUES, PREFER } from './limits.ts';
 import { batchAnswerSchema, batchPartSchema } from './schemas.ts';
 
 interface GraphClientOptions {
@@ -93,7 +93,7 @@ class HttpClientMiddleware implements Middleware {
 
 async function answerOf(label: string, response: HttpResponse): Promise<WireResponse> {
   const { status, headers, retryAfterMs: waitMs } = response;
-  const body = bodyOrChallenge(status, headers, undefined) ?? (await bodyOf(response, label));
+  const body = bodyOrChallenge(status, headers, undefined) ?? (await bodyOf(response, label, MOST_ANSWER_VALUES));
   return { status, body, retryAfterMs: waitMs };
 }
 
@@ -144,7 +144,7 @@ async function sendBatch(
     return { answers: parts.map((part) => (part === null ? null : { ...part, sentAt })) };
   }
   const { status, headers } = answer;
-  const body = bodyOrChallenge(status, headers, await jsonOf(answer.body));
+  const body = bodyOrChallenge(status, headers, await jsonOf(answer.body, MOST_ANSWER_VALUES));
   const whole = { status, body, retryAfterMs: answer.retryAfterMs };
   if (isRefusedWhole(whole.status)) return { refused: whole };
   throw errors.of(whole);
@@ -170,7 +170,7 @@ function toPart({ method, path, ifMatch, body }: WireCall, index: number): objec
 
 /** Returns the parts of a batch response by the index of their call, since Graph may reorder parts. Absent or unreadable parts are null. */
 async function readParts(answer: HttpResponse, count: number, nowMs: number): Promise<(WireResponse | null)[]> {
-  const batch = batchAnswerSchema.safeParse(await jsonOf(answer.body));
+  const batch = batchAnswerSchema.safeParse(await jsonOf(answer.body, MOST_ANSWER_VALUES));
   if (!batch.success) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
   const parts = new Map<string, WireResponse>();
   const read = await readEach(batch.data.responses, (response) => batchPartSchema.safeParse(response).data ?? null);

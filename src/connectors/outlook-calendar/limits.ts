@@ -22,6 +22,11 @@ export const CONCURRENCY = 1;
  */
 export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
+/**
+ * Values in an answer, as `model/json` counts them: five times those of a page of events with twenty attendees each. Own choice.
+ */
+export const MOST_ANSWER_VALUES = 200_000;
+
 /** Events in a page of a list. Graph allows up to 1,000 (`$top`), but large pages with expanded properties time out. */
 export const EVENTS_PAGE_SIZE = 500;
 
