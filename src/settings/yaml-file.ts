@@ -3,6 +3,7 @@ import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCo
 import { type Code, message, withRemedy } from '../messages/message.ts';
 import { atOnce, type Pieces } from '../model/pieces.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
+import { parsePlainYaml } from './plain-yaml.ts';
 import { type ParsedYaml, parseYaml, type ValuePath } from './yaml-parser.ts';
 
 /** A readable YAML file. */
@@ -72,6 +73,11 @@ export function* readYamlInPieces(fileName: string, bytes: Buffer): Pieces<YamlR
     return { faults: [faultIn(fileName, ...withRemedy('yaml.too-large', { size: FILE_LIMITS.bytes / 1024 }))] };
   }
   const text = bytes.toString('utf8');
+  const plain = parsePlainYaml(text);
+  if (plain !== undefined) {
+    const file = fileOf(fileName, plain, () => text);
+    return { file, lineOf: file.lineOf };
+  }
   const parsed = yield* parseNested(text);
   if (parsed === null) {
     return { faults: [faultIn(fileName, ...withRemedy('yaml.too-many-tokens', { count: FILE_LIMITS.tokens }))] };

@@ -49,6 +49,18 @@ export interface ListCall {
   onRequest?: () => void;
   /** Page sizes of a read with several calls, filled during the read. */
   pageSizes?: number[];
+  /** Number of rows in other calls of the read, which count towards the same limit. */
+  rowsOfOthers?: () => number;
+}
+
+/**
+ * Returns whether the calls of a list may run at the same time: each must prove its end alone. Where the size of a page is evidence, a call
+ * needs the sizes of the earlier ones.
+ */
+export function mayReadAtOnce(context: ClinicContext, list: ResourceName): boolean {
+  const { style } = context.profile[list].paging ?? context.profile.paging;
+  if (style === 'none') return false;
+  return style === 'offset-limit' || style === 'page-size' || pagingMemoryOf(context, list).next === 'seen';
 }
 
 function pagingMemoryOf({ pagings }: ClinicContext, list: ResourceName): PagingMemory {
@@ -101,7 +113,7 @@ export function readList<Row>(
   const form = formOf(profile, call, map);
   let url = addressOf(context, segments, parameters);
   const seen: PagesSeen = { pages: 0, fullest: 0 };
-  const { pageSizes = [] } = call;
+  const { pageSizes = [], rowsOfOthers = () => 0 } = call;
   /** Records that the previous page has a successor. */
   let follow = () => {};
 
@@ -109,7 +121,7 @@ export function readList<Row>(
     follow();
     follow = () => {};
     const page = await loadPage(target);
-    requireFewRecords(context, label, [...pageSizes, page.rows.length]);
+    requireFewRecords(context, label, rowsIn(pageSizes) + rowsOfOthers() + page.rows.length);
     seen.pages += 1;
     seen.fullest = Math.max(seen.fullest, page.rows.length);
     return page;
@@ -168,10 +180,15 @@ function formOf<Row>(profile: ClinicProfile, call: ListCall, map: (row: unknown)
   };
 }
 
+/** Returns the number of rows in pages of these sizes. */
+export function rowsIn(pageSizes: readonly number[]): number {
+  return pageSizes.reduce((sum, size) => sum + size, 0);
+}
+
 /** @throws MirrorError `settings`, code `too-many-records`, before the rows of the last page are added to those of the earlier pages */
-function requireFewRecords({ profile, profileFile }: ClinicContext, label: string, pageSizes: readonly number[]): void {
+function requireFewRecords({ profile, profileFile }: ClinicContext, label: string, rows: number): void {
   const most = profile.limits.maxRecords;
-  if (pageSizes.reduce((sum, size) => sum + size, 0) <= most) return;
+  if (rows <= most) return;
   const remedy = message('clinic.too-many-records.raise', { file: profileFile });
   throw clinicError('too-many-records', message('clinic.too-many-records', { label, most }), { remedy });
 }

@@ -18,7 +18,7 @@ import type { Mapped, RowMapper } from '../http/rows.ts';
 import { parameterWith } from '../schema/paging.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { type Gathered, Gathering, type IsWanted, newestIn, nothingGathered } from './gathering.ts';
-import { type ListCall, type ReadRows, type Rows, readRows } from './lists.ts';
+import { type ListCall, mayReadAtOnce, type ReadRows, type Rows, readRows, rowsIn } from './lists.ts';
 import { NO_SITE_ZONES, type SiteZones } from './place-zones.ts';
 import { listCalls, ofTenant, widened } from './reading.ts';
 import type { ReadingMemory, RememberedReading, StoredRows } from './reading-memory.ts';
@@ -95,9 +95,7 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
   const before = remembered?.reusable ?? null;
   const gathering = new Gathering(gathered, isWanted, before?.holdsIn(window) === true ? before : null);
-  const pageSizes: number[] = [];
-  for (const parameters of callsFor(work, window)) {
-    const { pages, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
+  for await (const { pages, reason } of readCalls(work, callsFor(work, window), rows)) {
     await inPieces(gathering.add(pages), question.signal);
     gathered.reason ??= reason;
   }
@@ -112,6 +110,40 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const shown = isWider ? new Map([...records].filter(([, { time }]) => overlaps(time, asked))) : records;
   const content = contentOf(work, { records: shown, unusable, withoutId, unread });
   return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
+}
+
+/**
+ * Reads list calls, several at the same time if the clinic's paging allows it, and yields their rows in order. If one fails, the others end.
+ */
+async function* readCalls(
+  work: Work,
+  calls: readonly ListCall['parameters'][],
+  rows: Rows,
+): AsyncGenerator<ReadRows, void> {
+  const { context, question, gathered } = work;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([question.signal, stop.signal]);
+  const mostAtOnce = () => (mayReadAtOnce(context, 'appointments') ? context.profile.limits.requestsAtOnce : 1);
+  /** Page sizes of the calls that run one after the other, and of each other call. */
+  const inTurn: number[] = [];
+  const sizes = new Set([inTurn]);
+  const running: Promise<ReadRows>[] = [];
+  try {
+    for (const parameters of calls) {
+      while (running.length >= mostAtOnce()) yield (await running.shift()) as ReadRows;
+      const pageSizes = mostAtOnce() === 1 ? inTurn : [];
+      sizes.add(pageSizes);
+      const rowsOfOthers = () => rowsIn([...sizes].filter((each) => each !== pageSizes).flat());
+      const reading = readRows(context, { ...callOf(work, parameters, pageSizes), signal, rowsOfOthers }, gathered, rows);
+      // The error is thrown where the rows would be yielded.
+      reading.catch(() => {});
+      running.push(reading);
+    }
+    while (running.length > 0) yield (await running.shift()) as ReadRows;
+  } finally {
+    stop.abort();
+    await Promise.allSettled(running);
+  }
 }
 
 function callsFor(

@@ -141,6 +141,14 @@ const limits = z.strictObject({
     .describe(
       'Maximum number of rows of one list. A longer list counts as not read: nothing is changed or deleted, and a problem names the list.',
     ),
+  requestsAtOnce: z
+    .int()
+    .min(1)
+    .max(8)
+    .default(4)
+    .describe(
+      'Maximum number of list calls of one read at the same time, if the paging proves the end of each call. 1 for a clinic that refuses simultaneous requests.',
+    ),
   rereads: z.int().min(0).max(5).default(1).describe('Number of restarts of a list that changes during the read.'),
   fileTimeoutMs: z
     .int()
