@@ -7,11 +7,11 @@ const DEEPEST = 50;
 
 /**
  * What a plain file does not have: anchors, aliases, tags, directives, several documents, explicit keys, tabs and other control characters,
- * and numbers that a YAML parser may read differently (octal, binary, with underscores, with a sign before a point). The full parser reads
+ * and numbers that a YAML parser may read differently (octal, binary, with underscores or exponents, with a sign before a point). The full parser reads
  * such files, so that their meaning does not depend on the parser.
  */
 const NOT_PLAIN =
-  /(?:^|[\s,[{:-])[&*!]\S|^%|^(?:---|\.\.\.)|^\s*(?:- +)*\?(?:\s|$)|__proto__|[^\n\x20-\x7E\u00A0-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]|(?:^|[\s:,[{-])[-+]?(?:0[box\d]|\d[\d.]*_|\.\d)|[-+]\./m;
+  /(?:^|[\s,[{:-])[&*!]\S|^%|^(?:---|\.\.\.)|^\s*(?:- +)*\?(?:\s|$)|__proto__|[^\n\x20-\x7E\u00A0-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]|(?:^|[\s:,[{-])[-+]?(?:0[box\d]|\d[\d.]*[_eE]|\.\d)|[-+]\./m;
 
 /**
  * Parses the YAML of an ordinary configuration file, about ten times faster than the full parser, with the same result.
@@ -21,9 +21,15 @@ export function parsePlainYaml(text: string): unknown {
   if (text.length > LONGEST_PLAIN || NOT_PLAIN.test(text)) return undefined;
   try {
     const value = load(text, { schema: CORE_SCHEMA, maxDepth: DEEPEST });
-    return typeof value === 'object' && value !== null ? value : undefined;
+    return typeof value === 'object' && value !== null && hasUsualKeys(value) ? value : undefined;
   } catch {
     // The full parser names the fault and its line.
     return undefined;
   }
+}
+
+/** Parsers name an absent key differently. */
+function hasUsualKeys(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, inner]) => key !== '' && key !== 'null' && hasUsualKeys(inner));
 }

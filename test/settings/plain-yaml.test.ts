@@ -34,7 +34,22 @@ const scalar = fc.oneof(
   fc.string({ unit: 'grapheme-composite', maxLength: 12 }),
   fc.stringMatching(/^[-+.0-9_xobeE:, #~'"|>%@`]{0,8}$/),
   fc.constantFrom('yes', 'No', 'on', 'null', '~', 'true', 'True', 'TRUE', '.inf', '-.inf', '.NaN', '1e3', '1.', '0x1F'),
-  fc.constantFrom('2026-03-01', '08:30', '012', '0o14', '1_000', '<<', '=', '- a', '? a', 'a: b', '# a', 'a #b', '&a', '*a'),
+  fc.constantFrom(
+    '2026-03-01',
+    '08:30',
+    '012',
+    '0o14',
+    '1_000',
+    '<<',
+    '=',
+    '- a',
+    '? a',
+    'a: b',
+    '# a',
+    'a #b',
+    '&a',
+    '*a',
+  ),
   fc.integer(),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.boolean(),
@@ -46,9 +61,13 @@ const { value: node } = fc.letrec((tie) => ({
     { maxDepth: 3, withCrossShrink: true },
     scalar,
     fc.array(tie('value'), { maxLength: 4 }),
-    fc.dictionary(fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('1', 'true', 'null', '__proto__')), tie('value'), {
-      maxKeys: 4,
-    }),
+    fc.dictionary(
+      fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('1', 'true', 'null', '__proto__')),
+      tie('value'),
+      {
+        maxKeys: 4,
+      },
+    ),
   ),
 }));
 
@@ -92,7 +111,15 @@ describe('a generated text', () => {
 });
 
 test('what only the full parser may read is left to it', () => {
-  const texts = ['a: &x 1\nb: *x', 'a: !!str 1', '%YAML 1.1\n---\na: 1', 'a: 1\n---\nb: 2', '? a\n: 1', 'a: 0o14', 'a: 1_000'];
+  const texts = [
+    'a: &x 1\nb: *x',
+    'a: !!str 1',
+    '%YAML 1.1\n---\na: 1',
+    'a: 1\n---\nb: 2',
+    '? a\n: 1',
+    'a: 0o14',
+    'a: 1_000',
+  ];
   for (const text of [...texts, 'a: 1\na: 2', '__proto__: 1', 'a:\t1', 'a: [1', '', 'text']) {
     expect(parsePlainYaml(text)).toBeUndefined();
   }

@@ -134,7 +134,12 @@ async function* readCalls(
       const pageSizes = mostAtOnce() === 1 ? inTurn : [];
       sizes.add(pageSizes);
       const rowsOfOthers = () => rowsIn([...sizes].filter((each) => each !== pageSizes).flat());
-      const reading = readRows(context, { ...callOf(work, parameters, pageSizes), signal, rowsOfOthers }, gathered, rows);
+      const reading = readRows(
+        context,
+        { ...callOf(work, parameters, pageSizes), signal, rowsOfOthers },
+        gathered,
+        rows,
+      );
       // The error is thrown where the rows would be yielded.
       reading.catch(() => {});
       running.push(reading);

@@ -24,7 +24,11 @@ const LATE_MS = 20;
 async function slowClinic(
   written: WrittenProfile,
   days: number,
-  { together = 1, alone = 0, answer = rowsOfDay }: { together?: number; alone?: number; answer?: typeof rowsOfDay } = {},
+  {
+    together = 1,
+    alone = 0,
+    answer = rowsOfDay,
+  }: { together?: number; alone?: number; answer?: typeof rowsOfDay } = {},
 ) {
   const waiting: { query: URLSearchParams; response: ServerResponse }[] = [];
   const seen = { most: 0, requests: 0 };
