@@ -60,6 +60,7 @@ describe('packages', () => {
       'MIT',
       'MIT-0',
       'MPL-2.0',
+      'PSF-2.0',
       'Unlicense',
     ];
     const others = inImage.filter((each) => !allowed.includes(licenseOf(each) ?? ''));
