@@ -100,11 +100,15 @@ export async function writeConfiguration(
   { settings, files, profile = 'documented', pageRows }: ConfigurationContent,
 ): Promise<void> {
   for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });
-  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));
+  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings, { aliasDuplicateObjects: false }));
   const text = await readFile(join(PROFILES, `${profile}.yaml`), 'utf8');
   await writeFile(join(dir, 'profiles', `${profile}.yaml`), pageRows === undefined ? text : withPages(text, pageRows));
   for (const some of slices([...files], WRITTEN_AT_ONCE)) {
-    await Promise.all(some.map(([tenant, file]) => writeFile(tenantFilePath(dir, tenant), stringify(file))));
+    await Promise.all(
+      some.map(([tenant, file]) =>
+        writeFile(tenantFilePath(dir, tenant), stringify(file, { aliasDuplicateObjects: false })),
+      ),
+    );
   }
 }
 
@@ -122,7 +126,7 @@ export async function editTenantFile<File>(
   const path = tenantFilePath(dir, tenant);
   const file = parse(await readFile(path, 'utf8')) as File;
   change(file);
-  await writeFile(path, stringify(file));
+  await writeFile(path, stringify(file, { aliasDuplicateObjects: false }));
 }
 
 /** Path of a tenant's file. */
