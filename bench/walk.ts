@@ -23,6 +23,7 @@ export async function walkAppointment(say: (text: string) => void): Promise<Hous
     const more = await callsOf(vendor, 1 + MORE, say);
     const further = [...more].filter(([at, count]) => count >= (one.get(at) ?? 0) + MORE).map(([at]) => at);
     for (const file of filesOf(further)) say(`each further appointment at ${vendor}: ${file}`);
+    say(`one appointment at ${vendor}, files by module: ${byModule(filesOf(one.keys()))}`);
     rows.push(
       row(`files of a cycle with one new appointment, ${vendor}`, filesOf(one.keys()).length, 90),
       row(`files of each further appointment, ${vendor}`, filesOf(further).length, 25),
@@ -37,6 +38,16 @@ const row = (what: string, now: number, most: number): HouseRow => ({
 });
 
 const filesOf = (calls: Iterable<string>) => [...new Set([...calls].map((at) => at.replace(/:\d+$/, '')))].sort();
+
+/** Returns the number of files of each module, the largest first: what a reader of one module opens. */
+function byModule(files: readonly string[]): string {
+  const modules = Object.entries(Object.groupBy(files, (file) => file.split('/')[0] ?? ''));
+  const counts = modules.map(([name, its = []]) => ({ name, count: its.length }));
+  return counts
+    .sort((one, other) => other.count - one.count)
+    .map(({ name, count }) => `${name} ${count}`)
+    .join(', ');
+}
 
 /** Functions of `src/` that a cycle with so many new appointments and the writes after it call. */
 async function callsOf(name: (typeof VENDORS)[number], count: number, say: (text: string) => void): Promise<Calls> {
