@@ -1,4 +1,4 @@
-// Tier: full. Many cases of a property that audit-feed.test.ts tries with a few.
+// Tier: full. Many cases of a property that audit-feed.test.ts checks with a few.
 import { describe, test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { tryDriftHistories } from './drift-histories.ts';

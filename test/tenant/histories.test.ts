@@ -138,7 +138,7 @@ function newWorld(connection: RedisClient, burnsKeys: boolean, isLate: boolean):
   return { redis: connection, clinic: createModelClinic(), model, now: NOW, paused: false, isLate, process: null };
 }
 
-/** Two targets in one calendar, one of them with half of the agendas. */
+/** two targets in one calendar, the second with half of the agendas. */
 function startProcess(world: World, connection = world.redis): OpenTenant {
   const configuration = { guard: WIDE_LIMITS, title: 'code' as const };
   return openTenant({
@@ -238,7 +238,7 @@ async function work(world: World, death: Death | null, run: (tenant: OpenTenant)
 }
 
 /**
- * Everything works again; cycles continue until one of them finds nothing to do. One more booking is added, since a replaced calendar is
+ * Everything works again; cycles continue until a cycle finds nothing to do. One more booking is added, since a replaced calendar is
  * detected only at a write.
  */
 async function settle(world: World): Promise<OpenTenant> {

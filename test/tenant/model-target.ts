@@ -162,7 +162,7 @@ function openModelConnector(target: ModelTarget, calendar: ModelCalendar, ownerT
         calendar.container,
         cursor,
         there,
-        // As a vendor's list by owner tag, a full read omits objects without marks; the feed names each object.
+        // As a vendor's list by owner tag, a full read omits objects without marks; the feed lists each object.
         there
           .filter((object) => object.ownerTag === ownerTag && (cursor !== null || object.unmarked !== true))
           .map(remoteItem),

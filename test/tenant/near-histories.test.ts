@@ -1,4 +1,4 @@
-// Tier: full. Many cases of a property that test/engine/parts.test.ts tries with a few.
+// Tier: full. Many cases of a property that test/engine/parts.test.ts checks with a few.
 import { expect, test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { tryNearHistories } from './near-histories.ts';

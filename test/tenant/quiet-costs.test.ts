@@ -102,7 +102,7 @@ test('a cycle computes them for changed records only', async () => {
   const { fingerprints } = await costsOf(1_500, ({ appointments }) => {
     for (const id of ['3', '700', '1499']) appointments.set(id, appointmentOf(id, { inHours: 90, agendaId: 'a2' }));
   });
-  // One of them belonged to the other calendar, which forgets it without a computation.
+  // One calendar belonged to the other calendar, which forgets it without a computation.
   expect(fingerprints).toBe(3);
 });
 

@@ -1,4 +1,4 @@
-// Tier: full. Many cases of a property that rereading.test.ts tries with a few.
+// Tier: full. Many cases of a property that rereading.test.ts checks with a few.
 import { test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import type { Tries } from '../support/tried.ts';

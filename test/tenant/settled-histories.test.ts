@@ -1,4 +1,4 @@
-// Tier: full. Many cases of a property that cycle.test.ts tries with a few.
+// Tier: full. Many cases of a property that cycle.test.ts checks with a few.
 import { test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { trySettledHistories } from './settled-histories.ts';
