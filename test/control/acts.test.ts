@@ -70,6 +70,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'problemsOfHost',
     'openBackup',
     'reminderChannels',
+    'createFeedDirectory',
     'addFeatureMetrics',
     'clearTriggersIn',
     'sealBackup',

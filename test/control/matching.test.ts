@@ -18,7 +18,7 @@ describe('the patients without a contact', () => {
   const made = (recordId: string) => ({ recordId, reason: 'new', wanted: { want: 'present' } });
   const PLAN = {
     target: { id: 'crm' },
-    passed: [
+    permitted: [
       ...['new', 'linked', 'excluded', 'forgotten', 'unread'].map(made),
       { ...made('deleting'), wanted: { want: 'absent' } },
       { ...made('changed'), reason: 'changed' },
