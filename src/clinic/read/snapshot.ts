@@ -113,7 +113,8 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
 }
 
 /**
- * Reads list calls, several at the same time if the clinic's paging allows it, and yields their rows in order. If one fails, the others end.
+ * Reads list calls, after the first several at the same time if the clinic's paging allows it, and yields their rows in order. If one fails,
+ * the others end.
  */
 async function* readCalls(
   work: Work,
@@ -123,14 +124,22 @@ async function* readCalls(
   const { context, question, gathered } = work;
   const stop = new AbortController();
   const signal = AbortSignal.any([question.signal, stop.signal]);
-  const mostAtOnce = () => (mayReadAtOnce(context, 'appointments') ? context.profile.limits.requestsAtOnce : 1);
+  // A clinic that refuses requests at present refuses only the first call.
+  let hasAnswered = false;
+  const mostAtOnce = () =>
+    hasAnswered && mayReadAtOnce(context, 'appointments') ? context.profile.limits.requestsAtOnce : 1;
+  const running: Promise<ReadRows>[] = [];
+  const oldest = async () => {
+    const read = (await running.shift()) as ReadRows;
+    hasAnswered = true;
+    return read;
+  };
   /** Page sizes of the calls that run one after the other, and of each other call. */
   const inTurn: number[] = [];
   const sizes = new Set([inTurn]);
-  const running: Promise<ReadRows>[] = [];
   try {
     for (const parameters of calls) {
-      while (running.length >= mostAtOnce()) yield (await running.shift()) as ReadRows;
+      while (running.length >= mostAtOnce()) yield await oldest();
       const pageSizes = mostAtOnce() === 1 ? inTurn : [];
       sizes.add(pageSizes);
       const rowsOfOthers = () => rowsIn([...sizes].filter((each) => each !== pageSizes).flat());
@@ -144,7 +153,7 @@ async function* readCalls(
       reading.catch(() => {});
       running.push(reading);
     }
-    while (running.length > 0) yield (await running.shift()) as ReadRows;
+    while (running.length > 0) yield await oldest();
   } finally {
     stop.abort();
     await Promise.allSettled(running);

@@ -71,7 +71,7 @@ function rowsOfDay(query: URLSearchParams): Answer {
 
 describe('the list calls of a read', () => {
   test('run at the same time, up to the limit of the profile, and their rows are all there, in order', async () => {
-    const clinic = await slowClinic(BY_OFFSET, 8, { together: 4 });
+    const clinic = await slowClinic(BY_OFFSET, 8, { together: 4, alone: 1 });
     const { records, completeness } = await clinic.read();
     expect(completeness).toBe('complete');
     expect([...records.keys()].slice(0, 3)).toEqual(['on 2026-03-02', 'on 2026-03-03', 'on 2026-03-04']);
@@ -105,8 +105,14 @@ describe('the list calls of a read', () => {
   test('end together when one fails, and no more are sent', async () => {
     const isForbidden = (query: URLSearchParams) => query.toString().includes('2026-03-03');
     const answer = (query: URLSearchParams) => (isForbidden(query) ? { status: 403 } : rowsOfDay(query));
-    const clinic = await slowClinic(BY_OFFSET, 12, { together: 4, answer });
+    const clinic = await slowClinic(BY_OFFSET, 12, { together: 4, alone: 1, answer });
     await expect(clinic.read()).rejects.toMatchObject({ status: 403 });
     expect(clinic.seen.requests).toBeLessThan(12);
+  });
+
+  test('begin with one alone, which a clinic that refuses requests at present answers', async () => {
+    const clinic = await slowClinic(BY_OFFSET, 12, { answer: () => ({ status: 403 }) });
+    await expect(clinic.read()).rejects.toMatchObject({ status: 403 });
+    expect(clinic.seen.requests).toBe(1);
   });
 });
