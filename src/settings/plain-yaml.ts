@@ -1,7 +1,10 @@
 import { CORE_SCHEMA, load } from 'js-yaml';
 
-/** Longer texts are parsed in pieces. A text of this length takes one or two milliseconds. */
-const LONGEST_PLAIN = 32_768;
+/**
+ * Longer texts are parsed in pieces. A text of this length takes a millisecond, and has fewer grammar tokens than a file may have: the full
+ * parser reads it without a break to find the line of a fault.
+ */
+export const LONGEST_PLAIN = 12_288;
 /** Nesting of lists and mappings; deeper files are refused by the full parser. */
 const DEEPEST = 50;
 

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { atOnce } from '../../src/model/pieces.ts';
-import { parsePlainYaml } from '../../src/settings/plain-yaml.ts';
+import { LONGEST_PLAIN, parsePlainYaml } from '../../src/settings/plain-yaml.ts';
+import { FILE_LIMITS } from '../../src/settings/yaml-file.ts';
 import { parseYaml } from '../../src/settings/yaml-parser.ts';
 import { filesBelow } from '../support/project-files.ts';
 
@@ -125,4 +126,13 @@ test('what only the full parser may read is left to it', () => {
   }
   expect(parsePlainYaml(`a: ${'['.repeat(60)}${']'.repeat(60)}`)).toBeUndefined();
   expect(parsePlainYaml(`a: ${'b'.repeat(40_000)}`)).toBeUndefined();
+});
+
+test.each(['1,', '[],', '{},', '"",', "'',", '\n- 1', '\n  -'])('no plain text has too many tokens: of %j', (part) => {
+  const start = part.startsWith('\n') ? 'a:' : 'a: [';
+  const end = part.startsWith('\n') ? '\n' : ']';
+  const times = Math.floor((LONGEST_PLAIN - start.length - end.length) / part.length);
+  const text = `${start}${part.repeat(times)}${end}`;
+  expect(text.length).toBeLessThanOrEqual(LONGEST_PLAIN);
+  expect(atOnce(parseYaml(text, FILE_LIMITS.tokens))).not.toBeNull();
 });
