@@ -90,10 +90,9 @@ export function createTargetIdentity(
   const fingerprintKey = derive('fingerprints');
   const subjectKey = lazily(() => derive('subjects')().export().toString('base64'));
   const contentHash = createFingerprint(form, fingerprintKey);
-  // A digest of key and id takes a fifth of an HMAC's time; what an HMAC adds protects longer results than this one.
-  const subject = remembered(CACHED_SUBJECTS, (subjectId: string) =>
-    hash('sha256', subjectKey() + subjectId, 'base64url').slice(0, SUBJECT_LENGTH),
-  );
+  // A digest of key and id takes a quarter of an HMAC's time, less than a cache; what an HMAC adds protects longer results than this one.
+  const subject = (subjectId: string) =>
+    hash('sha256', subjectKey() + subjectId, 'base64url').slice(0, SUBJECT_LENGTH);
   const ownerTag = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, OWNER_TAG_BYTES)));
   const key = (recordId: string, idAttempt: number) =>
     base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));
@@ -133,7 +132,6 @@ const FIRST_WHOLE_LENGTH = 16;
 /** Before the subject at the end of a fingerprint. */
 const SUBJECT = '~';
 const SUBJECT_LENGTH = 4;
-const CACHED_SUBJECTS = 1_000;
 
 /** Cached values per field: most items share title, location and other fields with another item. */
 const CACHED_PER_FIELD = 8;
