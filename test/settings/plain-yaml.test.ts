@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { atOnce } from '../../src/model/pieces.ts';
-import { LONGEST_PLAIN, parsePlainYaml } from '../../src/settings/plain-yaml.ts';
+import { LONGEST_PLAIN, LONGEST_WITH_COMMENTS, parsePlainYaml } from '../../src/settings/plain-yaml.ts';
 import { FILE_LIMITS } from '../../src/settings/yaml-file.ts';
 import { parseYaml } from '../../src/settings/yaml-parser.ts';
 import { filesBelow } from '../support/project-files.ts';
@@ -128,11 +128,37 @@ test('what only the full parser may read is left to it', () => {
   expect(parsePlainYaml(`a: ${'b'.repeat(40_000)}`)).toBeUndefined();
 });
 
+test('comments have any text, and as many as usual profiles', () => {
+  const file = `a: 1 # at 02:30, &then 0o14 ${'.'.repeat(100)}\n# - !!str\nb: [x] # 1_000\n`;
+  expect(parsePlainYaml(file)).toEqual({ a: 1, b: ['x'] });
+  const keys = Array.from({ length: 300 }, (_, at) => `key${at}: 1                # ${'what it is '.repeat(5)}\n`).join(
+    '',
+  );
+  expect(keys.length).toBeGreaterThan(LONGEST_PLAIN);
+  expect(parsePlainYaml(keys)).toEqual(fully(keys));
+  expect(parsePlainYaml(`a: 1\n${'# a line\n'.repeat(LONGEST_WITH_COMMENTS / 8)}`)).toBeUndefined();
+});
+
+test.each([
+  ['an anchor', '{a: "x #", b: &x 1, c: *x}'],
+  ['a tag', "a: {b: 'x #', c: !!str 1}"],
+  ['a number', 'a: "x\n  y #"\nb: 0o14'],
+  ['escapes', `a: "x #${'\\n'.repeat(LONGEST_PLAIN)}"`],
+])('no apparent comment hides %s', (_, text) => {
+  expect(parsePlainYaml(text)).toBeUndefined();
+});
+
 test.each(['1,', '[],', '{},', '"",', "'',", '\n- 1', '\n  -'])('no plain text has too many tokens: of %j', (part) => {
   const start = part.startsWith('\n') ? 'a:' : 'a: [';
   const end = part.startsWith('\n') ? '\n' : ']';
   const times = Math.floor((LONGEST_PLAIN - start.length - end.length) / part.length);
   const text = `${start}${part.repeat(times)}${end}`;
   expect(text.length).toBeLessThanOrEqual(LONGEST_PLAIN);
+  expect(atOnce(parseYaml(text, FILE_LIMITS.tokens))).not.toBeNull();
+});
+
+test('no text with comments has too many tokens', () => {
+  const text = `a: 1\n${'#\n'.repeat(LONGEST_PLAIN / 2 - 3)}`;
+  expect(parsePlainYaml(text)).toEqual({ a: 1 });
   expect(atOnce(parseYaml(text, FILE_LIMITS.tokens))).not.toBeNull();
 });
