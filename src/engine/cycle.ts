@@ -170,8 +170,7 @@ async function withManyPins<T extends EngineTarget>(
   { clock, journal }: Pick<Engine, 'clock' | 'journal'>,
   targets: readonly T[],
 ): Promise<T[]> {
-  const now = clock();
-  const many: T[] = [];
-  for (const target of targets) if ((await journal.pinned(target.id, now)).size > PINNED_READ_ALONE) many.push(target);
-  return many;
+  const ids = targets.map(({ id }) => id);
+  const pinned = await journal.pinnedByTarget(ids, clock());
+  return targets.filter(({ id }) => (pinned.get(id)?.size ?? 0) > PINNED_READ_ALONE);
 }

@@ -91,8 +91,7 @@ export function createTargetIdentity(
   const subjectKey = lazily(() => derive('subjects')().export().toString('base64'));
   const contentHash = createFingerprint(form, fingerprintKey);
   // A digest of key and id takes a quarter of an HMAC's time, less than a cache; what an HMAC adds protects longer results than this one.
-  const subject = (subjectId: string) =>
-    hash('sha256', subjectKey() + subjectId, 'base64url').slice(0, SUBJECT_LENGTH);
+  const subject = (subjectId: string) => hash('sha256', subjectKey() + subjectId, 'base64url').slice(0, SUBJECT_LENGTH);
   const ownerTag = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, OWNER_TAG_BYTES)));
   const key = (recordId: string, idAttempt: number) =>
     base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));

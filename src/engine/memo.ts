@@ -56,11 +56,10 @@ export async function plannedBefore<T extends EngineTarget>(
     const isInTime = idleTarget !== null && idleTarget.fromAt <= now && now < idleTarget.untilAt;
     return isInTime && idleTarget.by === nameOf(target, loadContext) && isAtRest(target, loadContext);
   });
-  const pinned = await Promise.all(candidates.map(({ id }) => journal.pinned(id, now)));
-  const resting = candidates.filter((_, index) => pinned[index]?.size === 0);
-  return new Map(
-    resting.flatMap((target) => (target.idleTarget === null ? [] : [[target, planOf(target, loadContext)]])),
-  );
+  const ids = candidates.map(({ id }) => id);
+  const pinned = await journal.pinnedByTarget(ids, now);
+  const resting = candidates.filter(({ id }) => !pinned.has(id));
+  return new Map(resting.map((target) => [target, planOf(target, loadContext)]));
 }
 
 /**

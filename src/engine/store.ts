@@ -320,6 +320,8 @@ export interface HoldTable {
 /** Records that an operator restored: they stay in a target against its rules. */
 export interface PinTable {
   pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
+  /** Returns the pins of those targets that have any. */
+  pinnedByTarget(targets: readonly string[], now: Instant): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /** Returns a target's pins for the planner, and removes expired and damaged ones. */
   confirmPins(target: string, now: Instant): Promise<ReadonlySet<string>>;
   unpin(target: string, recordIds: readonly string[]): Promise<void>;

@@ -118,18 +118,18 @@ export function createJournal(
   };
 }
 
-type Pinned = Pick<Journal, 'pin' | 'unpin' | 'pinned' | 'pins' | 'confirmPins'>;
+type Pinned = Pick<Journal, 'pin' | 'unpin' | 'pinned' | 'pinnedByTarget' | 'pins' | 'confirmPins'>;
 
 /** Opens pins under current ids. Pins under former ids apply until the planner migrates them. */
 function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array, formerly: FormerIds): Pinned {
   const own = openPins(redis, tenant, identityKey);
   const isRenamed = formerly.tenant !== undefined && formerly.tenant !== tenant;
   const stores = isRenamed ? [own, openPins(redis, formerly.tenant as string, identityKey)] : [own];
+  const idsOf = (target: string) => [...new Set([target, formerly.target?.(target) ?? target])];
   async function look(target: string): Promise<PinLook> {
     const there = await own.look(target);
     if (there.state !== 'new') return there;
-    const targets = new Set([target, formerly.target?.(target) ?? target]);
-    const looks = await Promise.all(stores.flatMap((store) => [...targets].map((one) => store.look(one))));
+    const looks = await Promise.all(stores.flatMap((store) => idsOf(target).map((one) => store.look(one))));
     return { ...there, ends: laterOf(looks.map(({ ends }) => ends)) };
   }
   const change: PinStore['change'] = async (target, changed) => {
@@ -140,6 +140,20 @@ function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array,
   return {
     pins: async (target, now) => Object.fromEntries(await pinned(target, now)),
     pinned: async (target, now) => new Set((await pinned(target, now)).keys()),
+    async pinnedByTarget(targets, now) {
+      const all = new Map<string, ReadonlySet<string>>();
+      for (const slice of slices(targets, TARGETS_AT_ONCE)) {
+        // Most tenants have no pins. A plan of the target finds that pins were removed: with pins, each cycle plans it.
+        const ids = slice.flatMap(idsOf);
+        const counts = await Promise.all(stores.map((store) => redis.exists(...ids.map(store.keyOf))));
+        if (counts.every((count) => count === 0)) continue;
+        for (const target of slice) {
+          const ends = await pinned(target, now);
+          if (ends.size > 0) all.set(target, new Set(ends.keys()));
+        }
+      }
+      return all;
+    },
     async pin(target, recordIds, untilAt) {
       const pins = new Map(recordIds.map((recordId) => [recordId, untilAt]));
       await change(target, (before) => laterOf([before, pins]));
@@ -195,6 +209,7 @@ function without(pins: Pins, recordIds: ReadonlySet<string>): Pins {
 
 /** Journals that are read together. */
 const JOURNALS_AT_ONCE = 100;
+const TARGETS_AT_ONCE = 100;
 
 async function eraseLines(
   redis: RedisClient,
@@ -317,6 +332,7 @@ interface PinLook {
 
 /** Pins of one tenant's targets, under one id of the tenant. */
 interface PinStore {
+  keyOf(target: string): string;
   look(target: string): Promise<PinLook>;
   /** Changes pins and updates the proof. @returns the number of removed pins */
   change(target: string, change: (before: Pins) => Pins): Promise<number>;
@@ -352,6 +368,7 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
   }
 
   return {
+    keyOf: (target) => keys.pins(tenant, target),
     look,
     async change(target, change) {
       const key = keys.pins(tenant, target);

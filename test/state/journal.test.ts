@@ -45,6 +45,23 @@ describe('an erasure of records', () => {
   });
 });
 
+test('pins of many targets are found under current and previous IDs', async () => {
+  const connection = redis.connect();
+  const formerly = { tenant: 'rossi', target: (target: string) => (target === 'doctor' ? 'old-doctor' : undefined) };
+  const journal = createJournal(connection, TENANT, IDENTITY_KEY, { formerly });
+  const targets = [...Array.from({ length: 150 }, (_, index) => `room-${index}`), 'doctor'];
+  const ids = async () => [...(await journal.pinnedByTarget(targets, NOW))].map(([id, pins]) => [id, ...pins]);
+  expect(await ids()).toEqual([]);
+  await journal.pin('room-3', ['one', 'two'], NOW + 1);
+  await journal.pin('room-4', ['one'], NOW);
+  await openPins(connection, 'rossi', IDENTITY_KEY).change('old-doctor', () => new Map([['three', NOW + 1]]));
+  expect(await ids()).toEqual([
+    ['room-3', 'one', 'two'],
+    ['doctor', 'three'],
+  ]);
+  expect((await journal.pinnedByTarget([], NOW)).size).toBe(0);
+});
+
 test('lists the runs of the kept period, also while Redis refuses writes', async () => {
   const connection = redis.connect();
   const client = connectRedis(redis.url);

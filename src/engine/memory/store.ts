@@ -34,6 +34,11 @@ export class MemoryPins implements PinTable {
   readonly pinned = async (target: string, now: Instant): Promise<ReadonlySet<string>> =>
     new Set([...(this.#ends.get(target) ?? [])].filter(([, untilAt]) => untilAt > now).map(([recordId]) => recordId));
 
+  readonly pinnedByTarget = async (targets: readonly string[], now: Instant) => {
+    const all = targets.map(async (target) => [target, await this.pinned(target, now)] as const);
+    return new Map((await Promise.all(all)).filter(([, pinned]) => pinned.size > 0));
+  };
+
   readonly confirmPins = async (target: string, now: Instant): Promise<ReadonlySet<string>> => {
     const remaining = await this.pinned(target, now);
     for (const recordId of this.#ends.get(target)?.keys() ?? [])

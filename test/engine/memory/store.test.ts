@@ -8,6 +8,7 @@ test('pins end at their time', async () => {
   await journal.pin(TARGET, ['a', 'b'], NOW + 5);
   await journal.pin(TARGET, ['a'], NOW + 3);
   expect(await journal.pinned(TARGET, NOW + 4)).toEqual(new Set(['a', 'b']));
+  expect(await journal.pinnedByTarget([TARGET, 'another'], NOW + 4)).toEqual(new Map([[TARGET, new Set(['a', 'b'])]]));
   await journal.unpin(TARGET, ['b']);
   expect(await journal.confirmPins(TARGET, NOW + 5)).toEqual(new Set());
   expect(await journal.pinned(TARGET, NOW)).toEqual(new Set());
