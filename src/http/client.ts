@@ -323,6 +323,8 @@ export interface Budget {
    * the vendor requested. The signal's reason on abort
    */
   take(signal: AbortSignal, units?: number): Promise<void>;
+  /** Announces requests of a unit each that follow soon. */
+  expect?(requests: number): void;
   /** Records that the vendor refused a request because of its rate; null if the vendor named no wait. */
   refused(durationMs: number | null): Promise<void>;
   /** Records any other answer of the vendor. */

@@ -8,7 +8,7 @@ import { pauseFor, type RedisClient } from './redis.ts';
 import { redisScript, scoresOf } from './script.ts';
 
 const scripts = {
-  take: redisScript<[waitMs: number, isPause: number, isTrial: number, ahead: number]>(import.meta.url, 'budget-take'),
+  take: redisScript<BudgetAnswer>(import.meta.url, 'budget-take'),
   refused: redisScript<null>(import.meta.url, 'budget-refused'),
   accepted: redisScript<null>(import.meta.url, 'budget-accepted'),
   pause: redisScript<[ownMs: number, ofAllMs: number, lastedMs: number]>(import.meta.url, 'budget-pause'),
@@ -27,6 +27,8 @@ export type Priority = 'interactive' | 'background';
 /** One participant's access to a shared budget; compatible with `Budget` of the HTTP client. */
 export interface BudgetShare {
   take(signal: AbortSignal, units?: number): Promise<void>;
+  /** Announces requests that follow soon, of a unit each: the next question asks for all of them. */
+  expect(requests: number): void;
   refused(durationMs: number | null): Promise<void>;
   accepted(): Promise<void>;
   /** Returns the pause that blocks the participant, or null. */
@@ -71,10 +73,11 @@ const WAY_VARIES_MS = SECOND_MS;
 const UNNAMED = [UNNAMED_WAIT.firstMs, UNNAMED_WAIT.longestMs, UNNAMED_WAIT.growth];
 const TIMES = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
 /**
- * Units granted in advance for likely following requests, because lists are fetched page by page. A grant is valid for this time, which
- * is part of the transit.
+ * Units granted in advance for likely following requests, because lists are fetched page by page, and for announced ones. A grant is valid
+ * for this time, which is part of the transit.
  */
 const MOST_AHEAD = 3;
+const MOST_ANNOUNCED = 30;
 const AHEAD_MS = SECOND_MS / 2;
 /** Share of the burst that background work reserves for interactive work. */
 const RESERVED_SHARE = 0.1;
@@ -106,12 +109,13 @@ export function openBudgetShare(
   const intervalMs = intervalOf(limits);
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
   const longestPauseMs = priority === 'interactive' ? Math.min(pauseWaitMs, LONGEST_INTERACTIVE_WAIT_MS) : pauseWaitMs;
-  const ahead = new Ahead();
+  const ahead = new Ahead(intervalMs);
   let isOnTrial = false;
 
   const ask = (ticket: string, units: number) =>
     ahead.ask(async (next, unused) => {
-      const input = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
+      const own = [participant, ticket, priority, intervalMs, limits.burst, reserved, units];
+      const input = [...own, ...TIMES, next, unused.units, unused.delayMs];
       return answerOf(await scripts.take(redis, [...all, budgetKeys.used], input));
     });
 
@@ -132,7 +136,7 @@ export function openBudgetShare(
 
   return {
     async take(signal, units = 1) {
-      if (units === 1 && ahead.use()) return;
+      if (units === 1 && (ahead.use() || (ahead.isAsking && (await ahead.useAfterAnswer())))) return;
       const ticket = randomUUID();
       // Larger requests are reduced to the burst, because larger grants are impossible.
       const taken = Math.max(1, Math.min(units, limits.burst - reserved));
@@ -147,6 +151,7 @@ export function openBudgetShare(
         throw error;
       }
     },
+    expect: (requests) => ahead.expect(requests),
     async refused(durationMs) {
       ahead.drop();
       isOnTrial = false;
@@ -168,51 +173,120 @@ async function readPause(redis: RedisClient, budget: string, participant: string
   return remainingMs === 0 ? null : { remainingMs, lastedMs, isOfAll: ofAll > own };
 }
 
-/** Advance grants for likely following requests: the number of earlier consecutive requests, up to a limit. */
+/** Granted units that were not used in time. */
+interface Unused {
+  units: number;
+  /** Time by which they still delay the budget's next grants, at most. */
+  delayMs: number;
+}
+
+/** Advance grants for announced requests, or else for as many as followed each other, up to a limit. */
 class Ahead {
+  readonly #intervalMs: number;
   #units = 0;
   #untilAt = 0;
   /** Number of grants from the last question. */
   #last = 0;
+  /** Announced requests that neither came nor are part of a question. */
+  #announced = 0;
+  #announcedUntilAt = 0;
+  /** Question that asks for announced requests; those wait for its answer. */
+  #asking: Promise<unknown> | null = null;
+  /** Time at which the budget has its whole burst again if the remaining units of the last grant are not used. */
+  #wholeAt = 0;
   /** Granted but not used in time, and not yet part of a question: of several questions at once, one returns the units. */
   #unused = 0;
+  /** Time at which the budget would have its whole burst again without them. */
+  #wholeWithoutAt = 0;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  expect(requests: number): void {
+    this.#announced = Math.min(requests, MOST_ANNOUNCED);
+    this.#announcedUntilAt = performance.now() + AHEAD_MS;
+  }
 
   /** @returns whether a grant was available */
   use(): boolean {
     if (performance.now() >= this.#untilAt) this.drop();
     if (this.#units === 0) return false;
     this.#units -= 1;
+    this.#wholeAt += this.#intervalMs;
+    this.#announced -= 1;
     return true;
   }
 
+  /** Whether a question that includes announced requests has no answer yet. */
+  get isAsking(): boolean {
+    return this.#asking !== null;
+  }
+
+  /** Waits for the answer to a question that includes announced requests. @returns whether it brought a grant */
+  async useAfterAnswer(): Promise<boolean> {
+    while (this.#asking !== null) {
+      await this.#asking;
+      if (this.use()) return true;
+    }
+    return false;
+  }
+
   /** @param send asks for `next` units in advance and returns `unused` earlier ones */
-  async ask(send: (next: number, unused: number) => Promise<Answer>): Promise<Answer> {
+  async ask(send: (next: number, unused: Unused) => Promise<Answer>): Promise<Answer> {
+    const next = this.#likelyNext();
+    const asked = this.#ask(send, next.units);
+    if (next.isAnnounced) {
+      const end = () => {
+        this.#asking = null;
+      };
+      this.#asking = asked.then(end, end);
+    }
+    return await asked;
+  }
+
+  #likelyNext(): { units: number; isAnnounced: boolean } {
+    const isFollowing = performance.now() < this.#untilAt && this.#units === 0;
+    const announced = performance.now() < this.#announcedUntilAt ? this.#announced - 1 : 0;
+    this.#announced = 0;
+    if (announced > 0) return { units: announced, isAnnounced: true };
+    return { units: isFollowing ? Math.min(2 * this.#last + 1, MOST_AHEAD) : 0, isAnnounced: false };
+  }
+
+  async #ask(send: (next: number, unused: Unused) => Promise<Answer>, next: number): Promise<Answer> {
     const sentAt = performance.now();
-    const isFollowing = sentAt < this.#untilAt && this.#units === 0;
     this.drop();
-    const unused = this.#unused;
+    const [units, wholeAt] = [this.#unused, this.#wholeWithoutAt];
     this.#unused = 0;
     let isCounted = false;
     try {
-      const answer = await send(isFollowing ? Math.min(2 * this.#last + 1, MOST_AHEAD) : 0, unused);
+      const delayMs = units * this.#intervalMs - Math.max(0, sentAt - wholeAt);
+      const answer = await send(next, { units, delayMs: Math.max(0, delayMs) });
       isCounted = answer.waitMs === 0;
-      if (isCounted) this.#grant(answer.ahead, sentAt);
+      if (isCounted) this.#grant(answer, sentAt);
       return answer;
     } finally {
-      if (!isCounted) this.#unused += unused;
+      if (!isCounted) this.#addUnused(units, wholeAt);
     }
   }
 
-  #grant(units: number, sentAt: number): void {
-    this.#last = units;
-    this.#units += units;
+  #grant({ ahead, delayMs }: Answer, sentAt: number): void {
+    this.#last = ahead;
+    this.#units += ahead;
+    this.#wholeAt = sentAt + delayMs + this.#intervalMs;
     // The server's grant is never older than the question, even if the answer is read late.
     this.#untilAt = sentAt + AHEAD_MS;
   }
 
   drop(): void {
-    this.#unused += this.#units;
+    this.#addUnused(this.#units, this.#wholeAt);
     this.#units = 0;
+  }
+
+  #addUnused(units: number, wholeAt: number): void {
+    if (units === 0) return;
+    this.#wholeWithoutAt = this.#unused === 0 ? wholeAt : Math.min(this.#wholeWithoutAt, wholeAt);
+    this.#unused += units;
   }
 }
 
@@ -227,10 +301,14 @@ interface Answer {
   isTrial: boolean;
   /** Units granted in advance. */
   ahead: number;
+  /** Time by which earlier grants delay the budget. */
+  delayMs: number;
 }
 
-function answerOf([waitMs, isPause, isTrial, ahead]: readonly [number, number, number, number]): Answer {
-  return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1, ahead };
+type BudgetAnswer = [waitMs: number, isPause: number, isTrial: number, ahead: number, delayMs: number];
+
+function answerOf([waitMs, isPause, isTrial, ahead, delayMs]: BudgetAnswer): Answer {
+  return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1, ahead, delayMs };
 }
 
 function exhausted(waitMs: number): MirrorError {

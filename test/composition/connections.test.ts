@@ -79,6 +79,7 @@ async function openTenant() {
   const spent: number[] = [];
   const budget = () => ({
     take: async (_signal: AbortSignal, units = 1) => void spent.push(units),
+    expect: () => {},
     refused: async () => {},
     accepted: async () => {},
     pause: async () => null,

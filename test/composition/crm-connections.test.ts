@@ -37,6 +37,7 @@ function openTenant(files: { settings: string; connections: string; env?: Record
   const { connections } = openTenantConnections(configuration, redis.connect(), {
     budget: (client) => ({
       take: async () => void budgets.add(client),
+      expect: () => {},
       refused: async () => {},
       accepted: async () => {},
       pause: async () => null,

@@ -17,6 +17,7 @@ export function openTenantConnections(
   {
     budget = () => ({
       take: async () => {},
+      expect: () => {},
       refused: async () => {},
       accepted: async () => {},
       pause: async () => null,

@@ -9,6 +9,8 @@ import { useRedis } from '../support/redis.ts';
 const redis = useRedis();
 const NEVER = new AbortController().signal;
 const LIMITS = { requestsPerMinute: 240, burst: 7 };
+/** Half of the burst is granted in advance. */
+const LARGE_BURST = { requestsPerMinute: 240, burst: 40 };
 const MINUTE_MS = 60_000;
 /** The way of one request is longer than that of another by less than this. */
 const WAY_VARIES_MS = 1_000;
@@ -33,9 +35,13 @@ function clocked(connection: RedisClient): { client: RedisClient; owesAnswer: ()
 
 /**
  * Returns the times of grants for a participant that always requests more, in milliseconds.
- * @param slowly pauses before each of the first requests, so that their advance grants are used late
+ * @param slowly pauses before each of the first requests, so that their advance grants are used late; `announced` requests do not follow
  */
-async function grantsWithin(ms: number, slowly = { times: 0, pauseMs: 0 }): Promise<number[]> {
+async function grantsWithin(
+  ms: number,
+  slowly = { times: 0, pauseMs: 0, announced: 0 },
+  limits = LIMITS,
+): Promise<number[]> {
   const connection = redis.connect();
   // Its own timers would ring in the test's time.
   await connection.ping();
@@ -44,12 +50,15 @@ async function grantsWithin(ms: number, slowly = { times: 0, pauseMs: 0 }): Prom
   const share = openBudgetShare(client, {
     budget: 'client-1',
     participant: 'greedy',
-    limits: LIMITS,
+    limits,
     priority: 'interactive',
   });
   const granted: number[] = [];
   while (performance.now() < ms) {
-    if (granted.length < slowly.times) await vi.advanceTimersByTimeAsync(slowly.pauseMs);
+    if (granted.length < slowly.times) {
+      await vi.advanceTimersByTimeAsync(slowly.pauseMs);
+      share.expect(slowly.announced);
+    }
     let isGranted = false;
     const taking = share.take(NEVER).then(() => {
       isGranted = true;
@@ -98,7 +107,21 @@ test.each([100, 166, 249, 499])(
   'nor where requests come every %i ms at first, of which several are granted at once, and then as many as there may be',
   async (pauseMs) => {
     const allowed = LIMITS.requestsPerMinute + LIMITS.burst;
-    const granted = await grantsWithin(1.2 * MINUTE_MS, { times: Math.floor(5_000 / pauseMs), pauseMs });
+    const granted = await grantsWithin(1.2 * MINUTE_MS, { times: Math.floor(5_000 / pauseMs), pauseMs, announced: 0 });
+    expect(mostInAMinute(granted)).toBeGreaterThan(0.95 * allowed);
+    for (const turn of granted.keys()) {
+      const late = granted.map((at, index) => at + (index <= turn ? WAY_VARIES_MS - 1 : 0));
+      expect(mostInAMinute(late)).toBeLessThanOrEqual(allowed);
+    }
+  },
+);
+
+test.each([100, 499, 700, 3_000])(
+  'nor where announced requests do not follow, every %i ms, and their units are returned',
+  async (pauseMs) => {
+    const allowed = LARGE_BURST.requestsPerMinute + LARGE_BURST.burst;
+    const slowly = { times: Math.ceil(9_000 / pauseMs), pauseMs, announced: 20 };
+    const granted = await grantsWithin(1.2 * MINUTE_MS, slowly, LARGE_BURST);
     expect(mostInAMinute(granted)).toBeGreaterThan(0.95 * allowed);
     for (const turn of granted.keys()) {
       const late = granted.map((at, index) => at + (index <= turn ? WAY_VARIES_MS - 1 : 0));

@@ -17,6 +17,7 @@ const bursts = fc.array(
   fc.record({
     tenant: fc.integer({ min: 0, max: 1 }),
     count: fc.integer({ min: 1, max: 12 }),
+    announced: fc.integer({ min: 0, max: 20 }),
     pauseMs: fc.constantFrom(0, 10, 499, LATER_MS),
   }),
   { maxLength: 12 },
@@ -35,9 +36,10 @@ test('requests are counted exactly, however many of them ask at once', async () 
         sent: 0,
         share: openBudgetShare(connection, { budget, participant, limits: LIMITS, priority: 'background' }),
       }));
-      for (const { tenant, count, pauseMs } of all) {
+      for (const { tenant, count, announced, pauseMs } of all) {
         const one = shares[tenant]!;
         one.sent += count;
+        one.share.expect(announced);
         await Promise.all(Array.from({ length: count }, () => one.share.take(NEVER)));
         await time.pass(pauseMs);
       }

@@ -5,7 +5,9 @@ import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 
 const NEVER = new AbortController().signal;
 const LIMITS = { requestsPerMinute: 60, burst: 20 };
-type Answer = [waitMs: number, isPause: number, isTrial: number, ahead?: number];
+/** Between two requests at {@link LIMITS}, with what their way varies. */
+const INTERVAL_MS = 61_500 / 61;
+type Answer = [waitMs: number, isPause: number, isTrial: number, ahead?: number, delayMs?: number];
 
 /** A share whose questions Redis answers so, in this order. */
 function open(priority: Priority, ...answers: Answer[]) {
@@ -18,8 +20,8 @@ function open(priority: Priority, ...answers: Answer[]) {
   };
   const time = useFakeTime();
   const run = vi.fn(async (..._given: unknown[]) => {
-    const [waitMs, isPause, isTrial, ahead = 0] = answers.shift() ?? [];
-    return [waitMs, isPause, isTrial, ahead];
+    const [waitMs, isPause, isTrial, ahead = 0, delayMs = 0] = answers.shift() ?? [];
+    return [waitMs, isPause, isTrial, ahead, delayMs];
   });
   const hdel = vi.fn(async () => 1);
   const redis = { eval: run, hdel } as unknown as RedisClient;
@@ -145,7 +147,7 @@ describe('a share of a budget', () => {
     const three: Answer = [0, 0, 0, 3];
     const opened = open('background', GRANTED, one, three, three, GRANTED, GRANTED);
     const { share, run, time } = opened;
-    const questions = () => run.mock.calls.map((given) => given.slice(-2));
+    const questions = () => run.mock.calls.map((given) => given.slice(-3, -1));
     for (let request = 0; request < 8; request += 1) await share.take(NEVER);
     expect(questions()).toEqual([
       [0, 0],
@@ -177,6 +179,50 @@ describe('a share of a budget', () => {
     await share.take(NEVER);
     expect(run).toHaveBeenCalledTimes(6);
   });
+
+  test('asks once for announced requests, which wait for the answer', async () => {
+    const { share, run } = open('background', GRANTED, [0, 0, 0, 15]);
+    await share.take(NEVER);
+    share.expect(16);
+    await Promise.all(Array.from({ length: 16 }, () => share.take(NEVER)));
+    expect(run.mock.calls.map((given) => given.at(-3))).toEqual([0, 15]);
+  });
+
+  test('asks for each announced request where the budget grants none in advance', async () => {
+    const { share, run, time, asked } = open('background', [1_000, 0, 0], GRANTED, GRANTED, GRANTED);
+    share.expect(3);
+    const taking = Promise.all([share.take(NEVER), share.take(NEVER), share.take(NEVER)]);
+    await asked(3);
+    await time.pass(1_000);
+    await taking;
+    expect(run.mock.calls.map((given) => given.at(-3))).toEqual([2, 0, 0, 0]);
+  });
+
+  test('asks for each announced request where the question fails', async () => {
+    const { share, run } = open('background', GRANTED, GRANTED);
+    run.mockRejectedValueOnce(new Error('Connection is closed.'));
+    share.expect(3);
+    const results = await Promise.allSettled([share.take(NEVER), share.take(NEVER), share.take(NEVER)]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    expect(run).toHaveBeenCalledTimes(3);
+  });
+
+  test.each([
+    { delayMs: 0, passedMs: 2_000, idleMs: 2_000 - INTERVAL_MS },
+    { delayMs: 500, passedMs: 2_000, idleMs: 2_000 - 500 - INTERVAL_MS },
+    { delayMs: 3_000, passedMs: 2_000, idleMs: 0 },
+    { delayMs: 0, passedMs: 10_000, idleMs: 3 * INTERVAL_MS },
+  ])(
+    'returns unused grants with their delay, less the time in which the budget would be idle: $delayMs, $passedMs ms',
+    async ({ delayMs, passedMs, idleMs }) => {
+      const { share, run, time } = open('background', [0, 0, 0, 3, delayMs], GRANTED);
+      share.expect(4);
+      await share.take(NEVER);
+      await time.pass(passedMs);
+      await share.take(NEVER);
+      expect(run.mock.calls.at(-1)?.slice(-2)).toEqual([3, expect.closeTo(3 * INTERVAL_MS - idleMs, 3)]);
+    },
+  );
 
   test('asks separately for requests that cost more than a unit', async () => {
     const { share, run } = open('background', GRANTED, [0, 0, 0, 1], GRANTED);

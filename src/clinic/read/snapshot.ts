@@ -131,7 +131,9 @@ async function* readCalls(
   const running: Promise<ReadRows>[] = [];
   const oldest = async () => {
     const read = (await running.shift()) as ReadRows;
+    if (hasAnswered) return read;
     hasAnswered = true;
+    if (mostAtOnce() > 1) context.budget?.expect?.(calls.length - 1);
     return read;
   };
   /** Page sizes of the calls that run one after the other, and of each other call. */

@@ -9,17 +9,20 @@
 -- KEYS: 1 budget (hash), 2 waiting tickets (hash: ticket → JSON), 3 positions of participants (hash), 4 recent refusals (sorted set),
 -- 5 grants (hash: `hour:<n>` and `day:<n>:<participant>` → units, numbered from 1970).
 -- ARGV: 1 participant, 2 ticket, 3 class, 4 interval ms, 5 burst, 6 units reserved for interactive work, 7 units, 8 life of a ticket ms,
--- 9 time limit of a trial ms, 10 interval for checking a trial, 11 longest pause ms, 12 likely next units, 13 unused earlier advance units.
--- Returns the wait in ms (0: granted), whether the wait is a pause, whether the grant is the trial after a pause, and the advance units.
+-- 9 time limit of a trial ms, 10 interval for checking a trial, 11 longest pause ms, 12 likely next units, 13 unused earlier advance units,
+-- 14 ms by which the unused units still delay the budget.
+-- Returns the wait in ms (0: granted), whether the wait is a pause, whether the grant is the trial after a pause, the advance units, and the
+-- ms by which earlier grants delay the budget.
 -- @include budget-common
 local budget, waiting, shares, granted = KEYS[1], KEYS[2], KEYS[3], KEYS[5]
 local id, class = ARGV[2], ARGV[3]
 local interval, burst, reserved, units = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local ticketLifeMs, trialMs, trialLookMs = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local longestPauseMs, wantedNext, unused = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local longestPauseMs, wantedNext, unused, unusedMs = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local read = redis.call('HMGET', budget, 'takenUntil', 'paused', 'paused:' .. who)
 
-local function pauseOf(suffix)
-  local endsAt = number(budget, 'paused' .. suffix)
+local function pauseOf(suffix, stored)
+  local endsAt = tonumber(stored or 0) or 0
   if endsAt == 0 then return 0, false, false end
   if endsAt - now > longestPauseMs then
     redis.call('HDEL', budget, 'paused' .. suffix, 'trial' .. suffix)
@@ -30,12 +33,12 @@ local function pauseOf(suffix)
   if trialRemainingMs > trialMs then trialRemainingMs = 0 end
   return math.max(0, math.min(trialRemainingMs, trialLookMs)), false, true
 end
-local ownWait, isPaused, isOwnTrial = pauseOf(':' .. who)
+local ownWait, isPaused, isOwnTrial = pauseOf(':' .. who, read[3])
 if ownWait > 0 then
   redis.call('HDEL', waiting, id)
-  return {math.ceil(ownWait), isPaused and 1 or 0, 0, 0}
+  return {math.ceil(ownWait), isPaused and 1 or 0, 0, 0, 0}
 end
-local clientWait, isClientPaused, isClientTrial = pauseOf('')
+local clientWait, isClientPaused, isClientTrial = pauseOf('', read[2])
 
 local function ticketOf(text)
   local ticket = objectOf(text)
@@ -55,16 +58,19 @@ for index = 1, #stored, 2 do
     redis.call('HDEL', waiting, stored[index])
   end
 end
-if not mine then
-  mine = {id = id, seq = increase(budget, 'seq', 1), who = who, class = class, units = units}
+local isNew = not mine
+if isNew then
+  mine = {id = id, seq = math.huge, who = who, class = class, units = units}
   tickets[#tickets + 1] = mine
 end
+local isAlone = #tickets == 1
+local function position(field) return isAlone and 0 or number(shares, field) end
 
 local lines, ends = {interactive = {}, background = {}}, {}
 table.sort(tickets, function(one, other) return one.seq < other.seq end)
 for _, ticket in ipairs(tickets) do
   local flow = ticket.class .. ':' .. ticket.who
-  ticket.start = ends[flow] or math.max(number(shares, 'start:' .. ticket.class), number(shares, flow))
+  ticket.start = ends[flow] or math.max(position('start:' .. ticket.class), position(flow))
   ends[flow] = ticket.start + ticket.units
   table.insert(lines[ticket.class], ticket)
 end
@@ -75,7 +81,7 @@ for _, line in pairs(lines) do
   end)
 end
 
-local passed, ahead, person, job = number(shares, 'passed'), 0, 1, 1
+local passed, ahead, person, job = position('passed'), 0, 1, 1
 local turn
 repeat
   local hurried, unhurried = lines.interactive[person], lines.background[job]
@@ -87,32 +93,36 @@ repeat
   ahead = ahead + turn.units
 until turn == mine
 
-local takenUntil = math.max(number(budget, 'takenUntil'), now)
-if takenUntil > now + interval * burst then
-  takenUntil = now + interval * burst
-  redis.call('HSET', budget, 'takenUntil', takenUntil)
+local stored = tonumber(read[1] or 0) or 0
+if stored > now + interval * burst then
+  stored = now + interval * burst
+  redis.call('HSET', budget, 'takenUntil', stored)
 end
+local takenUntil = math.max(stored - unusedMs, now)
 -- Subtracts first: a request for the whole burst must not wait forever because of a rounding error.
 local wait = math.max(takenUntil - now + interval * (ahead - burst + reserved), clientWait)
-for index = 1, 4 do redis.call('PEXPIRE', KEYS[index], 3600000) end
+redis.call('PEXPIRE', budget, 3600000)
 if wait > 0 then
+  if isNew then mine.seq = increase(budget, 'seq', 1) end
   local expiresAt = now + ticketLifeMs + wait / 2
   local ticket = cjson.encode({seq = mine.seq, who = who, class = class, units = units, expiresAt = expiresAt})
   redis.call('HSET', waiting, id, ticket)
-  return {math.ceil(wait), isClientPaused and 1 or 0, 0, 0}
+  redis.call('PEXPIRE', waiting, 3600000)
+  return {math.ceil(wait), isClientPaused and 1 or 0, 0, 0, 0}
 end
 local next = 0
-if #tickets == 1 and not isOwnTrial and not isClientTrial then
+if isAlone and not isOwnTrial and not isClientTrial then
   local room = math.floor((now - takenUntil) / interval + burst / 2) - units
   next = math.max(0, math.min(wantedNext, room))
 end
-redis.call('HDEL', waiting, id)
+if not isNew then redis.call('HDEL', waiting, id) end
 redis.call('HSET', budget, 'takenUntil', takenUntil + interval * (units + next))
-if #tickets == 1 then
+if isAlone then
   redis.call('DEL', shares)
 else
   local start = math.max(mine.start, number(shares, 'start:' .. class))
   redis.call('HSET', shares, 'start:' .. class, start, class .. ':' .. who, mine.start + units)
+  redis.call('PEXPIRE', shares, 3600000)
   if class == 'background' then
     redis.call('HSET', shares, 'passed', 0)
   elseif #lines.background > 0 then
@@ -132,4 +142,4 @@ if increase(granted, 'hour:' .. hour, used) == used then
 end
 if isOwnTrial then redis.call('HSET', budget, 'trial:' .. who, now + trialMs) end
 if isClientTrial then redis.call('HSET', budget, 'trial', now + trialMs) end
-return {0, 0, (isOwnTrial or isClientTrial) and 1 or 0, next}
+return {0, 0, (isOwnTrial or isClientTrial) and 1 or 0, next, math.floor(takenUntil - now)}
