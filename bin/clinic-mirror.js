@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // JavaScript instead of TypeScript, so that an older Node can start the pinned Node.
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { becomeNode, noSuitableNode, pinnedNode, runningNodeSuffices } from './pinned-node.js';
 
@@ -14,7 +15,15 @@ if (runningNodeSuffices()) {
   // A dynamic import, because a static import of a missing function fails in an older Node.
   const { enableCompileCache } = await import('node:module');
   enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)));
-  await import('../src/cli.ts');
+  if (existsSync(new URL('../src/cli.ts', import.meta.url))) {
+    await import('../src/cli.ts');
+  } else {
+    // Image and package have a bundle instead of the sources (tools/bundle.ts).
+    const { nameSources } = await import('./source-maps.js');
+    const bundle = new URL('../dist/', import.meta.url);
+    nameSources(bundle.href);
+    await import(new URL('cli.js', bundle).href);
+  }
 } else {
   const node = pinnedNode();
   if (node === undefined) {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundleFiles } from './bundle.ts';
 
 /** What the image is built on. */
 export interface BaseImage {
@@ -22,7 +23,8 @@ export function baseImage(root: string): BaseImage {
 }
 
 /**
- * Lists the project's files that the Dockerfile copies into the last stage and that .dockerignore permits.
+ * Lists the project's files that the Dockerfile copies into the last stage and that .dockerignore permits. TypeScript is missing, because the
+ * image has the bundle instead.
  * @returns paths relative to the project with a slash between folders, sorted
  */
 export function imageFiles(root: string): string[] {
@@ -34,17 +36,24 @@ export function imageFiles(root: string): string[] {
   const sources = copied.filter((rest) => !rest.startsWith('--')).flatMap((rest) => rest.split(' ').slice(0, -1));
   const taken = copied.filter((rest) => rest.startsWith('--from=build ')).map((rest) => rest.split(' ').at(-1) ?? '');
   const isTaken = (path: string) => taken.some((one) => path === one || path.startsWith(`${one}/`));
-  const isLetIn = (path: string) => !path.endsWith('.md');
-  return sources
+  const isLetIn = (path: string) => !/\.(md|ts)$/.test(path);
+  return [...new Set(sources)]
     .flatMap((source) => filesBelow(root, source))
     .filter((path) => isTaken(path) && isLetIn(path))
     .toSorted((one, other) => (one < other ? -1 : 1));
 }
 
-/** Two files have the same lines when their names and bytes are the same; times, rights and order on the disk don't count. */
-export function imageListing(root: string): string {
-  const lines = imageFiles(root).map(
-    (path) => `${createHash('sha256').update(read(root, path)).digest('hex')}  ${path}\n`,
+/** Returns the contents of the project's files in the image by path, sorted: those of {@link imageFiles}, and the bundle in `dist`. */
+export async function imageContents(root: string): Promise<[path: string, content: string | Buffer][]> {
+  const contents = new Map<string, string | Buffer>(imageFiles(root).map((path) => [path, read(root, path)]));
+  for (const [path, content] of await bundleFiles(root)) contents.set(`dist/${path}`, content);
+  return [...contents].toSorted(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** Two images have the same lines when their names and bytes are the same; times, rights and order on the disk don't count. */
+export async function imageListing(root: string): Promise<string> {
+  const lines = (await imageContents(root)).map(
+    ([path, content]) => `${createHash('sha256').update(content).digest('hex')}  ${path}\n`,
   );
   return lines.join('');
 }
@@ -61,4 +70,4 @@ function read(root: string, path: string): Buffer {
   return readFileSync(join(root, path));
 }
 
-if (import.meta.main) process.stdout.write(imageListing(join(import.meta.dirname, '..')));
+if (import.meta.main) process.stdout.write(await imageListing(join(import.meta.dirname, '..')));

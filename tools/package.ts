@@ -1,14 +1,10 @@
 // npm run package -- <folder>: the program as a package that runs wherever it is installed (docs/releasing.md).
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { imageFiles } from './image-files.ts';
+import { imageContents } from './image-files.ts';
 import { forPackage } from './lock-file.ts';
-
-/** A path between two of the project's files, in imports and in thread URLs. */
-const OWN_PATH = /(?<=(['"])\.{1,2}\/[^'"\n]*)\.ts(?=\1)/g;
 
 /** Members of package.json that the installed package needs. */
 const KEPT = [
@@ -25,31 +21,20 @@ const KEPT = [
 ];
 
 /**
- * Writes the files of the package: those that the image has, in JavaScript, since Node strips no types below `node_modules`. Types become
- * spaces, so that errors name the lines and columns of the source. `npm-shrinkwrap.json` is our lock file, for `npm ci` where the archive
- * is unpacked.
+ * Writes the files of the package: those of the image, with the bundle in `dist`. `npm-shrinkwrap.json` is our lock file, for `npm ci` where
+ * the archive is unpacked.
  * @param folder exists, and is empty
  */
-function writePackageFiles(root: string, folder: string): void {
+async function writePackageFiles(root: string, folder: string): Promise<void> {
   const write = (path: string, content: string | Buffer) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), content, { mode: path.startsWith('bin/') ? 0o755 : 0o644 });
   };
-  for (const path of imageFiles(root)) {
-    const content = readFileSync(join(root, path));
-    if (path.endsWith('.ts')) write(path.replace(/\.ts$/, '.js'), toJavaScript(content.toString()));
-    else if (path.startsWith('bin/')) write(path, content.toString().replaceAll(OWN_PATH, '.js'));
-    else write(path, content);
-  }
+  for (const [path, content] of await imageContents(root)) write(path, content);
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
   const kept = Object.fromEntries(KEPT.map((name) => [name, manifest[name]]));
   write('package.json', `${JSON.stringify(kept, null, 2)}\n`);
   write('npm-shrinkwrap.json', `${JSON.stringify(forPackage(root), null, 2)}\n`);
-}
-
-/** Strips types from TypeScript; each line keeps its number. */
-function toJavaScript(source: string): string {
-  return stripTypeScriptTypes(source).replaceAll(OWN_PATH, '.js');
 }
 
 /**
@@ -57,11 +42,11 @@ function toJavaScript(source: string): string {
  * @param folder folder for the archive; created if missing
  * @returns the archive
  */
-export function makePackage(root: string, folder: string): string {
+export async function makePackage(root: string, folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
   const files = mkdtempSync(join(tmpdir(), 'clinic-mirror-package-'));
   try {
-    writePackageFiles(root, files);
+    await writePackageFiles(root, files);
     const args = ['pack', '--silent', '--offline', '--pack-destination', resolve(folder)];
     const name = execFileSync('npm', args, { cwd: files, encoding: 'utf8' }).trim();
     return join(folder, name);
@@ -70,14 +55,14 @@ export function makePackage(root: string, folder: string): string {
   }
 }
 
-function main(): number {
+async function main(): Promise<number> {
   const [folder, ...others] = process.argv.slice(2);
   if (folder === undefined || others.length > 0) {
     console.error('npm run package -- <folder>');
     return 2;
   }
-  console.log(makePackage(join(import.meta.dirname, '..'), folder));
+  console.log(await makePackage(join(import.meta.dirname, '..'), folder));
   return 0;
 }
 
-if (import.meta.main) process.exitCode = main();
+if (import.meta.main) process.exitCode = await main();

@@ -30,7 +30,7 @@ export interface Release {
  * the checksums. Except for the signature, equal commits give equal bytes. Uses no network.
  * @throws Error if the folder is not empty, or git or ssh-keygen fail
  */
-export function makeRelease({ root, version, folder, key }: Release): void {
+export async function makeRelease({ root, version, folder, key }: Release): Promise<void> {
   mkdirSync(folder, { recursive: true });
   if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty`);
   const name = `clinic-mirror-${version}`;
@@ -39,7 +39,7 @@ export function makeRelease({ root, version, folder, key }: Release): void {
     maxBuffer: 1e9,
   });
   writeFileSync(join(folder, `${name}.tar`), tar);
-  writeFileSync(join(folder, `${name}.sha256`), imageListing(root));
+  writeFileSync(join(folder, `${name}.sha256`), await imageListing(root));
   writeFileSync(join(folder, `${name}.cdx.json`), `${JSON.stringify(billOfMaterials(root), null, 2)}\n`);
   const sums = readdirSync(folder)
     .toSorted()
@@ -52,7 +52,7 @@ function sumOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
-function main(): number {
+async function main(): Promise<number> {
   const { positionals, values } = parseArgs({ allowPositionals: true, options: { key: { type: 'string' } } });
   const [folder, ...others] = positionals;
   if (folder === undefined || others.length > 0 || values.key === undefined) {
@@ -67,9 +67,9 @@ function main(): number {
   }
   const [newest] = releasesIn(versionSources(root).changelog);
   if (newest === undefined) throw new Error('CHANGELOG.md has no version');
-  makeRelease({ root, version: newest.version, folder, key: values.key });
+  await makeRelease({ root, version: newest.version, folder, key: values.key });
   console.log(readdirSync(folder).join('\n'));
   return 0;
 }
 
-if (import.meta.main) process.exitCode = main();
+if (import.meta.main) process.exitCode = await main();

@@ -12,6 +12,7 @@ const SINCE_NODE_20: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['spawn'],
   'node:crypto': ['createHash'],
   'node:fs': ['closeSync', 'existsSync', 'mkdirSync', 'openSync', 'readFileSync', 'writeFileSync'],
+  'node:module': ['SourceMap'],
   'node:path': ['delimiter', 'dirname', 'join', 'resolve'],
   'node:url': ['fileURLToPath', 'pathToFileURL'],
 };

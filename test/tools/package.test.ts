@@ -1,7 +1,6 @@
 // Tier: full. It packs the project, and starts the package.
 import { execFile, execFileSync } from 'node:child_process';
 import {
-  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -12,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
@@ -29,9 +28,9 @@ let installed: string;
  * Installs like `npm install`, but without a network: unpacks the archive in `node_modules` together with its packages, and links the
  * command.
  */
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-installed-'));
-  const archive = makePackage(root, join(folder, 'archive'));
+  const archive = await makePackage(root, join(folder, 'archive'));
   const modules = join(folder, 'node_modules');
   installed = join(modules, 'clinic-mirror');
   mkdirSync(join(modules, '.bin'), { recursive: true });
@@ -53,8 +52,6 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promis
   });
   return stdout;
 }
-
-const filesIn = (path: string) => globSync('**/*.js', { cwd: path }).toSorted();
 
 describe('the package, installed into an empty folder', () => {
   test('says its version', async () => {
@@ -91,21 +88,61 @@ targets:
     expect(checked).toMatch(/^1 tenant, 1 target\n/);
   });
 
-  test('contains every file of the image as JavaScript with equal line counts, and all its imports resolve', () => {
-    const sources = imageFiles(root).filter((path) => path.startsWith('src/') && /\.[jt]s$/.test(path));
-    const made = filesIn(join(installed, 'src')).map((path) => `src/${path}`);
-    expect(made).toEqual(sources.map((path) => path.replace(/\.ts$/, '.js')).toSorted());
-    const linesOf = (file: string) => readFileSync(file, 'utf8').split('\n').length;
-    expect(
-      sources.filter((path) => linesOf(join(root, path)) !== linesOf(join(installed, path.replace(/ts$/, 'js')))),
-    ).toEqual([]);
-    const lost = filesIn(installed).flatMap((path) =>
-      [...readFileSync(join(installed, path), 'utf8').matchAll(/(['"])(\.{1,2}\/[^'"\n]*\.[jt]s)\1/g)]
-        .map(([, , named = '']) => named)
-        .filter((named) => !existsSync(join(installed, dirname(path), named)))
-        .map((named) => `${path}: ${named}`),
+  test('contains the files of the image, with the bundle instead of sources', () => {
+    const made = globSync('**/*', { cwd: installed, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(installed, join(entry.parentPath, entry.name)));
+    const bundle = made.filter((path) => path.startsWith('dist/'));
+    expect(made.toSorted()).toEqual([...imageFiles(root), ...bundle, 'npm-shrinkwrap.json'].toSorted());
+    expect(bundle).toEqual(expect.arrayContaining(['dist/cli.js', 'dist/cli.js.map', 'dist/licenses.txt']));
+  });
+
+  test('loads few files: three for the help, and all imports resolve', () => {
+    const dist = join(installed, 'dist');
+    const files = new Map(
+      globSync('*.js', { cwd: dist }).map((path) => [path, readFileSync(join(dist, path), 'utf8')]),
+    );
+    const imports = (path: string, form: RegExp) =>
+      [...(files.get(path)?.matchAll(form) ?? [])].map(([, named = '']) => named);
+    const lost = [...files.keys()].flatMap((path) =>
+      imports(path, /(?:from |import |import\()"\.\/([^"\n]+)"/g).filter((named) => !files.has(named)),
     );
     expect(lost).toEqual([]);
+    const loaded = new Set(['cli.js']);
+    for (const path of loaded) {
+      for (const named of imports(path, /^(?:import|export) (?:[^"\n]* from )?"\.\/([^"\n]+)"/gm)) loaded.add(named);
+    }
+    expect([...loaded].map((path) => path.replace(/-.{8}\.js$/, ''))).toEqual(['cli.js', 'start', 'rolldown-runtime']);
+  });
+
+  test('loads as a whole, with the packages of the installation', async () => {
+    const program = `import { globSync } from 'node:fs';
+for (const file of globSync(${JSON.stringify(`${installed}/dist/*.js`)}, { exclude: ['**/cli.js'] })) await import(file);
+console.log('loaded');`;
+    const args = ['--input-type=module', '--eval', program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
+    expect(stdout).toBe('loaded\n');
+  });
+
+  test('names the source file and its line in a stack trace', async () => {
+    const preload = join(folder, 'stack.mjs');
+    writeFileSync(
+      preload,
+      `const { write } = process.stdout;
+process.stdout.write = function (...input) {
+  process.stderr.write(new Error('written').stack);
+  return write.apply(this, input);
+};
+`,
+    );
+    const command = join(installed, 'bin/clinic-mirror.js');
+    const { stderr } = await promisify(execFile)(process.execPath, ['--import', preload, command, '--version'], {
+      cwd: folder,
+    });
+    const [, line, column] = /\/clinic-mirror\/src\/command-line\.ts:(\d+):(\d+)/.exec(stderr) ?? [];
+    const source = readFileSync(join(root, 'src/command-line.ts'), 'utf8').split('\n')[Number(line) - 1];
+    expect(source?.slice(Number(column) - 1)).toMatch(/^parseAsync\(/);
+    expect(stderr).not.toContain('/dist/');
   });
 
   test('brings the lock file of what it needs, and nothing that is for development', () => {

@@ -22,13 +22,13 @@ function newKey(name: string): string {
 
 const verify = () => promisify(execFile)('sh', ['-c', VERIFY], { cwd: folder });
 
-beforeAll(() => {
+beforeAll(async () => {
   place = mkdtempSync(join(tmpdir(), 'clinic-mirror-release-'));
   folder = join(place, 'files');
   const key = newKey('maintainer');
   const [kind, text] = readFileSync(`${key}.pub`, 'utf8').split(' ');
   writeFileSync(join(place, 'clinic-mirror.signers'), `release namespaces="${NAMESPACE}" ${kind} ${text}\n`);
-  makeRelease({ root, version: '0.0.0', folder, key });
+  await makeRelease({ root, version: '0.0.0', folder, key });
 });
 
 afterAll(() => rmSync(place, { recursive: true }));
@@ -72,10 +72,10 @@ describe('the files of a release', () => {
     writeFileSync(join(folder, `${SUMS}.sig`), before);
   });
 
-  test('are byte-identical for the same commit, and require an empty folder', () => {
+  test('are byte-identical for the same commit, and require an empty folder', async () => {
     const again = join(place, 'again');
-    makeRelease({ root, version: '0.0.0', folder: again, key: join(place, 'maintainer') });
+    await makeRelease({ root, version: '0.0.0', folder: again, key: join(place, 'maintainer') });
     expect(readFileSync(join(again, SUMS), 'utf8')).toBe(readFileSync(join(folder, SUMS), 'utf8'));
-    expect(() => makeRelease({ root, version: '0.0.0', folder: again, key: 'none' })).toThrow('is not empty');
+    await expect(makeRelease({ root, version: '0.0.0', folder: again, key: 'none' })).rejects.toThrow('is not empty');
   });
 });

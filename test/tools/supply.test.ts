@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -115,43 +116,52 @@ describe('the bill of materials', () => {
 });
 
 describe('the listing of the image', () => {
-  test('has the whole program, and neither documents, tests nor configuration', () => {
+  const listingOfProject = imageListing(root);
+
+  test('has the whole program as a bundle, and neither sources, documents, tests nor configuration', async () => {
     const files = imageFiles(root);
     const wanted = ['bin', 'src', 'config/profiles'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'))
+        .filter((entry) => entry.isFile() && !/\.(md|ts)$/.test(entry.name))
         .map((entry) => relative(root, join(entry.parentPath, entry.name))),
     );
     expect(files).toEqual([...wanted, 'package.json'].toSorted());
-    expect(files).toEqual(expect.arrayContaining(['bin/healthcheck.js', 'src/main.ts', 'package.json']));
+    expect(files).toEqual(
+      expect.arrayContaining(['bin/healthcheck.js', 'src/state/scripts/count.lua', 'package.json']),
+    );
+    const listed = (await listingOfProject).split('\n').map((line) => line.slice(66));
+    const bundle = listed.filter((path) => path.startsWith('dist/'));
+    expect(bundle).toEqual(expect.arrayContaining(['dist/cli.js', 'dist/cli.js.map']));
+    expect(listed.filter((path) => path !== '')).toEqual([...files, ...bundle].toSorted());
     const ignored = read('.dockerignore')
       .split('\n')
       .filter((line) => /^[^#!]/.test(line));
     expect(ignored).toEqual(['*', '**/*.md']);
   });
 
-  test('is the same for the same bytes, whenever they were written, and another for one byte more', () => {
+  test('is the same for the same bytes, whenever they were written, and another for a different source', async () => {
     const copy = mkdtempSync(join(tmpdir(), 'image-files-'));
     onTestFinished(() => rmSync(copy, { recursive: true }));
-    for (const path of ['Dockerfile', ...imageFiles(root).toReversed(), 'package-lock.json']) {
-      cpSync(join(root, path), join(copy, path));
+    for (const path of ['Dockerfile', 'tools/bundle.ts', 'src', ...imageFiles(root), 'package-lock.json']) {
+      cpSync(join(root, path), join(copy, path), { recursive: true });
       utimesSync(join(copy, path), 0, 0);
     }
-    const listing = imageListing(root);
-    expect(imageListing(copy)).toBe(listing);
-    appendFileSync(join(copy, 'src/main.ts'), '\n');
-    const [before, after] = [listing, imageListing(copy)].map((text) => text.split('\n'));
-    expect(after?.filter((line, index) => line !== before?.[index])).toEqual([
-      expect.stringMatching(/ {2}src\/main\.ts$/),
-    ]);
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    const listing = await listingOfProject;
+    expect(await imageListing(copy)).toBe(listing);
+    appendFileSync(join(copy, 'src/state/scripts/count.lua'), '\n');
+    appendFileSync(join(copy, 'src/cli.ts'), "process.stdout.write('another');\n");
+    const [before, after] = [listing, await imageListing(copy)].map((text) => text.split('\n'));
+    const changed = after?.filter((line, index) => line !== before?.[index]).map((line) => line.slice(66));
+    expect(changed).toEqual(['dist/cli.js', 'dist/cli.js.map', 'src/state/scripts/count.lua']);
   });
 
-  test('lists the files of "npm pack", except the manifest and the README', () => {
+  test('lists the files of "npm pack", except sources, the manifest and the README', () => {
     const packed = JSON.parse(
       execFileSync('npm', ['pack', '--dry-run', '--json', '--offline'], { cwd: root, encoding: 'utf8' }),
     );
     const paths: string[] = packed[0].files.map(({ path }: { path: string }) => path);
-    const own = paths.filter((path) => !['package.json', 'README.md'].includes(path));
+    const own = paths.filter((path) => !['package.json', 'README.md'].includes(path) && !path.endsWith('.ts'));
     expect(own.toSorted()).toEqual(imageFiles(root).filter((path) => path !== 'package.json'));
   });
 
