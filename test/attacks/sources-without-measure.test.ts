@@ -35,11 +35,10 @@ const WITHOUT_BYTES = ['Strings that are stored', 'Jobs of a tenant', 'Clients o
 /** Servers of each attack. */
 const DRAWS: Readonly<Record<string, number>> = {
   mappings: 8,
-  'tenant files': 40,
-  'tenant checks': 24,
-  hubspot: 40,
-  salesforce: 40,
-  'other CRM': 40,
+  'tenant files': 24,
+  hubspot: 24,
+  salesforce: 24,
+  'other CRM': 24,
 };
 const USUAL_DRAWS = 16;
 /** Heap of a process before it reads, and what is not on its heap: buffers, code and young objects. */
