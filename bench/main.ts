@@ -12,7 +12,8 @@ import { measureLatency } from './fair/latency.ts';
 import { measureWorkers } from './fair/workers.ts';
 import type { Figure } from './figure.ts';
 import { measureHttp } from './http.ts';
-import { measureGrowth } from './scale/growth.ts';
+import { type Details, machineNow, writeResult } from './result.ts';
+import { measureAppointments, measureTargets, measureTenantsGrowth } from './scale/growth.ts';
 import { measureTenant } from './scale/tenant.ts';
 import { measureTenants } from './scale/tenants.ts';
 import { measureOverview } from './start/overview.ts';
@@ -22,9 +23,9 @@ import { measurePeer } from './vendors/peer.ts';
 import { measureTrips } from './vendors/trips.ts';
 
 const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--batch 50] [--operations 10000]
-  [--large 200000] [--sharing 1000] [--events 2000] [--small 200] [--first 200000]
+  [--large 300000] [--sharing 1000] [--events 2000] [--small 200] [--first 200000]
   [--seconds 300] [--minutes 20] [--working 100] [--seed 1]
-  [--json]
+  [--out docs/performance] [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
@@ -50,10 +51,13 @@ workers: writes of 2 and 4 daemons against one.
 tenant: what a small tenant takes of Redis.
 http: answer times of the API with 50 readers during a first sync of --records appointments, against the same without a sync.
 tenants: small clinics (--tenants) read every --seconds by one daemon on one core, for --minutes: cycles in time, their lag, its memory.
-growth: cost of the cycles of one tenant by its size, up to --large appointments; and use of resources by the number of tenants, up to
---tenants, of which up to --working are read every --seconds for --minutes. The tables go to standard error.
+growth-appointments: cost of the cycles of one tenant by its size, up to --large appointments.
+growth-targets: the same by the number of targets, 1 to 500, for --records appointments.
+growth-tenants: use of resources by the number of tenants, up to --tenants, of which up to --working are read every --seconds for --minutes.
+The tables of growth go to standard error.
 
-Figures go to standard output, progress to standard error. The exit code is 0 if every goal was met, 1 if a goal was missed,
+Figures go to standard output, progress to standard error. --out also writes them to <folder>/<name>.json, with command, date and host;
+\`npm run generate\` makes the tables and pictures of docs/performance.md from these files. The exit code is 0 if every goal was met, 1 if a goal was missed,
 and 2 for invalid arguments.`;
 
 /** Measurements for --only, by the names of their first figures. */
@@ -75,34 +79,40 @@ const MEASUREMENTS = {
   tenant: measureTenant,
   tenants: measureTenants,
   http: measureHttp,
-  growth: measureGrowth,
+  'growth-appointments': measureAppointments,
+  'growth-targets': measureTargets,
+  'growth-tenants': measureTenantsGrowth,
   attacks: measureAttacks,
 };
 
+const OPTIONS = {
+  only: { type: 'string' },
+  appointments: { type: 'string', default: '100000' },
+  targets: { type: 'string', default: '60' },
+  tenants: { type: 'string', default: '5000' },
+  operations: { type: 'string', default: '10000' },
+  sharing: { type: 'string', default: '1000' },
+  events: { type: 'string', default: '2000' },
+  large: { type: 'string', default: '300000' },
+  records: { type: 'string', default: '20000' },
+  batch: { type: 'string', default: '50' },
+  seconds: { type: 'string', default: '300' },
+  minutes: { type: 'string', default: '20' },
+  small: { type: 'string', default: '200' },
+  first: { type: 'string', default: '200000' },
+  working: { type: 'string', default: '100' },
+  seed: { type: 'string', default: String(Math.ceil(Math.random() * 1e9)) },
+  out: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string' },
-      appointments: { type: 'string', default: '100000' },
-      targets: { type: 'string', default: '60' },
-      tenants: { type: 'string', default: '5000' },
-      operations: { type: 'string', default: '10000' },
-      sharing: { type: 'string', default: '1000' },
-      events: { type: 'string', default: '2000' },
-      large: { type: 'string', default: '200000' },
-      records: { type: 'string', default: '20000' },
-      batch: { type: 'string', default: '50' },
-      seconds: { type: 'string', default: '300' },
-      minutes: { type: 'string', default: '20' },
-      small: { type: 'string', default: '200' },
-      first: { type: 'string', default: '200000' },
-      working: { type: 'string', default: '100' },
-      seed: { type: 'string', default: String(Math.ceil(Math.random() * 1e9)) },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
+  const { values, tokens } = parseArgs({
+    tokens: true,
+    options: OPTIONS,
   });
-  const { only, json, help, ...sizes } = values;
+  const { only, out, json, help, ...sizes } = values;
   const counts = Object.entries(sizes).map(([name, text]) => [name, Number(text)]);
   const size = Object.fromEntries(counts) as Record<keyof typeof sizes, number>;
   const names = only?.split(',') ?? Object.keys(MEASUREMENTS);
@@ -112,9 +122,23 @@ async function main(): Promise<number> {
     process.stderr.write(`${USAGE}\n`);
     return help ? 0 : 2;
   }
+  const given = tokens.flatMap((token) =>
+    token.kind === 'option' && token.name in sizes && token.name !== 'seed' ? [`--${token.name} ${token.value}`] : [],
+  );
   const figures: Figure[] = [];
   for (const name of names.filter(isKnown)) {
-    figures.push(...(await MEASUREMENTS[name](size, (text) => process.stderr.write(`${text}\n`))));
+    const details: Details = {};
+    const machine = machineNow();
+    const measured = await MEASUREMENTS[name](
+      size,
+      (text) => process.stderr.write(`${text}\n`),
+      (more) => Object.assign(details, more),
+    );
+    figures.push(...measured);
+    if (out === undefined) continue;
+    const command = ['npm run bench -- --only', name, ...given].join(' ');
+    const measuredOn = new Date().toISOString().slice(0, 10);
+    await writeResult(out, name, { command, measuredOn, machine, figures: measured, ...details });
   }
   process.stdout.write(json ? `${JSON.stringify(figures)}\n` : render(figures));
   return figures.every(({ met }) => met) ? 0 : 1;

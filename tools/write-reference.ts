@@ -1,4 +1,7 @@
-/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->`, from schemas of settings, catalogues of errors and decision records. */
+/**
+ * Writes the tables between `<!-- reference: … -->` and `<!-- end -->`, from schemas of settings, catalogues of errors, decision records and
+ * results of measurements; also the pictures of the results.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RESOURCES } from '../src/clinic/schema/resources.ts';
@@ -16,12 +19,14 @@ import { FAULTS, INSTALLATION_FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
 import { renderLimits, SOURCE_LIMITS } from './limits-table.ts';
 import { renderMetrics } from './metrics-table.ts';
+import { performanceParts, performancePictures, readResults } from './performance-page.ts';
 import { renderProfile } from './profile-table.ts';
 import { renderRoutes } from './route-table.ts';
 import { keysOfSchema, renderKeys, renderSettings, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
 const decisions = join(docs, '../decisions');
+const measured = readResults(join(docs, 'performance'));
 const FILES = [
   '../SECURITY.md',
   '../decisions/README.md',
@@ -31,6 +36,7 @@ const FILES = [
   'errors.md',
   'glossary.md',
   'monitoring.md',
+  'performance.md',
   'reminders.md',
   'runbook.md',
 ];
@@ -46,12 +52,13 @@ async function vendorErrors(): Promise<[string, VendorErrors][]> {
   return Promise.all([...connectors.keys()].map(async (name) => [name, await load(name)] as [string, VendorErrors]));
 }
 
-/** The documents with their tables, and the manifest of the alarms, as they should be, by file name. */
+/** The documents with their tables, the manifest of the alarms and the pictures of measurements, as they should be, by file name. */
 export function referenceDocuments(): Map<string, string> {
   const tables = referenceTables();
   return new Map([
     ...FILES.map((name) => [join(docs, name), withTables(readFileSync(join(docs, name), 'utf8'), tables)] as const),
     prometheusRule(),
+    ...[...performancePictures(measured)].map(([name, picture]) => [join(docs, 'performance', name), picture] as const),
   ]);
 }
 
@@ -101,6 +108,7 @@ function referenceTables(): Map<string, string> {
     ['terms', renderTerms(TERMS)],
     ['words', renderWords(AMBIGUOUS_WORDS)],
     ['decisions', renderDecisions(decisionRecords())],
+    ...performanceParts(measured),
   ]);
   for (const name of connectors.keys()) {
     const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)), new Map())]

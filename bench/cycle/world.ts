@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { clinicClient, keysOf, localSettings, writeConfiguration } from '../../demo/configuration.ts';
+import { clinicClient, keysOf, localSettings, tenantFilePath, writeConfiguration } from '../../demo/configuration.ts';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
 import { connectors as registry } from '../../src/connectors/registry.ts';
@@ -41,17 +41,19 @@ export interface CycleSize {
   /** Appointments in the window of every target. */
   appointments: number;
   targets: number;
+  /** Shared by the targets in turn; by default, each target has one. */
+  agendas?: number;
   patients?: number;
 }
 
 /** @param vendor of the one target; without it there is a calendar for each agenda */
 export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | null = null): Promise<CycleWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
-  const { appointments, targets: agendas, patients } = size;
+  const { appointments, targets, agendas = targets, patients } = size;
   const records = { appointments, ...(patients === undefined ? {} : { patients }) };
   const clinic = await startClinicProcess({ tenants: 1, agendas, ...records });
   const redis = await startRedis();
-  await configure(dir, clinic, vendor);
+  await configure(dir, clinic, { targets, vendor });
   const env = {
     REDIS_URL: redis.url,
     ...keysOf(),
@@ -92,7 +94,11 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
   };
 }
 
-async function configure(dir: string, clinic: ClinicProcess, vendor: VendorTarget | null): Promise<void> {
+async function configure(
+  dir: string,
+  clinic: ClinicProcess,
+  { targets: count, vendor }: { targets: number; vendor: VendorTarget | null },
+): Promise<void> {
   const [source] = clinic.tenants;
   if (source === undefined) throw new Error('the clinic has no tenant');
   const settings = {
@@ -104,7 +110,10 @@ async function configure(dir: string, clinic: ClinicProcess, vendor: VendorTarge
   const agendas = source.agendas.map(({ id }) => id);
   const targets =
     vendor === null
-      ? agendas.map((id) => ({ connector: 'null', settings: {}, agendas: [id] }))
+      ? Array.from({ length: count }, (_, nth) => ({
+          ...{ connector: 'null', settings: {} },
+          agendas: agendas.filter((_agenda, at) => at % count === nth),
+        }))
       : [vendor.target.crm === undefined ? { ...vendor.target, agendas } : vendor.target];
   // Returns a new object each time: YAML references are refused.
   const common = () => ({ connection: 'only', window: { pastDays: 60, futureDays: 400 } });
@@ -113,5 +122,7 @@ async function configure(dir: string, clinic: ClinicProcess, vendor: VendorTarge
     connections: { only: vendor?.connection ?? { kind: 'bearer', token: { env: 'TENANT_CLINIC__NOWHERE' } } },
     targets: Object.fromEntries(targets.map((target, index) => [`doctor-${index + 1}`, { ...common(), ...target }])),
   };
-  await writeConfiguration(dir, { settings, files: new Map([[TENANT, file]]) });
+  await writeConfiguration(dir, { settings, files: new Map() });
+  // On one line: a file with 500 targets in block style has more tokens than a file may have.
+  await writeFile(tenantFilePath(dir, TENANT), JSON.stringify(file));
 }

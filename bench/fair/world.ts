@@ -69,6 +69,8 @@ export interface World extends AsyncDisposable {
   redisCpuSeconds(): number;
   /** Commands that Redis has carried out; those of a script count each. */
   redisCommands(): Promise<number>;
+  /** Memory that Redis uses. */
+  redisBytes(): Promise<number>;
   /** @param options.cores number of usable cores; all by default */
   startDaemon(options?: { cores?: number }): Promise<RunningDaemon>;
 }
@@ -143,6 +145,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
         .reverse(),
     redisCpuSeconds: () => cpuSecondsOf(redis.pid),
     redisCommands: async () => Number(/total_commands_processed:(\d+)/.exec(await connection.info('stats'))?.[1]),
+    redisBytes: async () => Number(/used_memory:(\d+)/.exec(await connection.info('memory'))?.[1]),
     startDaemon: (options) => startDaemon(dir, env, options),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

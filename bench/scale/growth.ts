@@ -1,19 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { renderTable } from '../../src/cli/table.ts';
+import { AGENDA_HOLDS } from '../cycle/world.ts';
 import { atMost, type Figure } from '../figure.ts';
+import type { Details, Row } from '../result.ts';
 import { startTwice } from '../start/start.ts';
 import { toldBy } from '../told.ts';
+import { FROM, GOAL, SIZES } from './growth-sizes.ts';
 import { workOfTenants } from './tenants.ts';
 
-/** Of one tenant, in appointments, and of a daemon, in tenants. */
-const SIZES = { appointments: [1_000, 10_000, 50_000, 100_000, 200_000], tenants: [10, 100, 1_000, 5_000] };
-/** Maximum cost per unit at the largest size, relative to `FROM`: at smaller sizes, the fixed cost of a cycle dominates. */
-const GOAL = 1.25;
-const FROM = { appointments: 10_000, tenants: 100 };
 const MAIN = fileURLToPath(new URL('./growth-main.ts', import.meta.url));
 
 /** Costs of one tenant's cycles. */
 export interface CycleCosts {
+  /** Time of the first sync into empty targets. */
+  firstSeconds: number;
+  /** Time of a cycle in which nothing changed. */
+  quietWallSeconds: number;
   /** Processor time of a cycle in which nothing changed, and of one in which one appointment in a thousand did. */
   quietSeconds: number;
   trickleSeconds: number;
@@ -25,83 +27,109 @@ export interface CycleCosts {
   peakMebibytes: number;
 }
 
-/** How large the largest tenant is, how many tenants there are at most, and at most how many of them are at work. */
-export interface GrowthSize {
-  large: number;
+/** Tells progress, and keeps the numbers of all sizes. */
+interface Told {
+  say(text: string): void;
+  keep(details: Details): void;
+}
+
+/** Costs by the number of appointments of one tenant, up to so many; one target for each 1,000. The tables go to `say`. */
+export async function measureAppointments(
+  { large }: { large: number },
+  say: Told['say'],
+  keep: Told['keep'],
+): Promise<Figure[]> {
+  const sizes = SIZES.appointments.filter((count) => count <= large);
+  const costsOf = (count: number) => {
+    const targets = Math.ceil(count / AGENDA_HOLDS);
+    return toldBy<CycleCosts>(MAIN, count, targets, targets);
+  };
+  return await growthOfOne('appointments', { sizes, costsOf, say, keep });
+}
+
+/** Costs by the number of targets of one tenant, all with the same appointments in the same agendas. The tables go to `say`. */
+export async function measureTargets(
+  { records }: { records: number },
+  say: Told['say'],
+  keep: Told['keep'],
+): Promise<Figure[]> {
+  const agendas = Math.max(...SIZES.targets, Math.ceil(records / AGENDA_HOLDS));
+  const costsOf = (count: number) => toldBy<CycleCosts>(MAIN, records, count, agendas);
+  return await growthOfOne('targets', { sizes: SIZES.targets, costsOf, say, keep });
+}
+
+async function growthOfOne(
+  unit: 'appointments' | 'targets',
+  { sizes, costsOf, say, keep }: Told & { sizes: readonly number[]; costsOf(count: number): Promise<CycleCosts> },
+): Promise<Figure[]> {
+  const rows: Row[] = [];
+  for (const size of sizes) {
+    say(`growth: one tenant of ${size} ${unit} …`);
+    rows.push({ size, ...(await costsOf(size)) });
+    keep({ rows });
+  }
+  say(table(rows));
+  return ['quietSeconds', 'trickleSeconds', 'commands', 'stateBytes'].flatMap((name) => flat(unit, rows, name));
+}
+
+/** How many tenants there are at most, at most how many of them are at work, and how often and how long they are read. */
+interface TenantsGrowth {
   tenants: number;
   working: number;
   seconds: number;
   minutes: number;
 }
 
-/** Costs by the size of one tenant, and by the number of tenants: those of a unit should stay flat. The tables go to `say`. */
-export async function measureGrowth(size: GrowthSize, say: (text: string) => void): Promise<Figure[]> {
-  return [...(await growthOfOne(size, say)), ...(await growthOfMany(size, say))];
-}
-
-async function growthOfOne({ large }: GrowthSize, say: (text: string) => void): Promise<Figure[]> {
-  const all: [appointments: number, CycleCosts][] = [];
-  for (const appointments of SIZES.appointments.filter((count) => count <= large)) {
-    say(`growth: one tenant of ${appointments} appointments …`);
-    all.push([appointments, await toldBy<CycleCosts>(MAIN, appointments)]);
-  }
-  const rows = all.map(([count, { quietSeconds, trickleSeconds, commands, stateBytes, peakMebibytes }]) => [
-    String(count),
-    ...[quietSeconds, trickleSeconds].map((seconds) => ((1e6 * seconds) / count).toFixed(1)),
-    ...[String(commands), (commands / count).toFixed(4), (stateBytes / count).toFixed(0), peakMebibytes.toFixed(0)],
-  ]);
-  const headings = ['appointments', 'quiet µs each', 'trickle µs each', 'commands', 'each', 'bytes each', 'peak MiB'];
-  say(table(headings, rows));
-  const unit = (name: string, of: (costs: CycleCosts) => number) =>
-    flat(`growth ${name}`, all, FROM.appointments, (costs, count) => of(costs) / count);
-  return [
-    ...unit('quiet', ({ quietSeconds }) => quietSeconds),
-    ...unit('trickle', ({ trickleSeconds }) => trickleSeconds),
-    ...unit('commands', ({ commands }) => commands),
-    ...unit('bytes', ({ stateBytes }) => stateBytes),
-  ];
-}
-
-async function growthOfMany(
-  { tenants, working, seconds, minutes }: GrowthSize,
-  say: (text: string) => void,
+/** Costs by the number of tenants of one daemon. The tables go to `say`. */
+export async function measureTenantsGrowth(
+  { tenants, working, seconds, minutes }: TenantsGrowth,
+  say: Told['say'],
+  keep: Told['keep'],
 ): Promise<Figure[]> {
-  const rows: string[][] = [];
-  const atWork: [tenants: number, number][] = [];
+  const rows: Row[] = [];
   for (const count of SIZES.tenants.filter((each) => each <= tenants)) {
-    await using started = await startTwice(count, say);
-    const work = count <= working ? await workOfTenants({ tenants: count, seconds, minutes }, say) : null;
-    const cycles = work?.lags.length ?? 0;
-    const each = work === null ? null : { cpuMs: (1_000 * work.cpuSeconds) / cycles, commands: work.commands / cycles };
-    if (each !== null) atWork.push([count, each.cpuMs]);
-    const { daemon } = started;
-    rows.push([
-      ...[String(count), daemon.seconds.toFixed(2), daemon.megabytes.toFixed(0)],
-      ...[String(cycles), each?.cpuMs.toFixed(1) ?? '', each?.commands.toFixed(0) ?? ''],
-      work?.megabytes.toFixed(0) ?? '',
-    ]);
+    const work = count <= working ? await workRow({ tenants: count, seconds, minutes }, say) : {};
+    rows.push({ size: count, ...(await startRow(count, say)), ...work });
+    keep({ rows });
   }
-  const headings = ['tenants', 'start s', 'idle MB', 'cycles', 'CPU ms each', 'commands each', 'at work MB'];
-  say(table(headings, rows));
-  return flat('growth tenants', atWork, FROM.tenants, (cpuMs) => cpuMs);
+  say(table(rows));
+  return ['cpuSecondsPerMinute', 'commandsPerSecond', 'stateBytes'].flatMap((name) => flat('tenants', rows, name));
+}
+
+async function startRow(tenants: number, say: Told['say']): Promise<Row> {
+  await using started = await startTwice(tenants, say);
+  const { seconds, checkedSeconds, megabytes } = started.daemon;
+  return { portsSeconds: seconds, checkedSeconds, idleMegabytes: megabytes };
+}
+
+async function workRow(size: { tenants: number; seconds: number; minutes: number }, say: Told['say']): Promise<Row> {
+  const { lags, cpuSeconds, commands, megabytes, stateBytes } = await workOfTenants(size, say);
+  const cycles = lags.length;
+  return {
+    cycles,
+    cpuSecondsPerMinute: cpuSeconds / size.minutes,
+    cpuMsPerCycle: (1_000 * cpuSeconds) / cycles,
+    commandsPerSecond: commands / (60 * size.minutes),
+    commandsPerCycle: commands / cycles,
+    workMegabytes: megabytes,
+    stateBytes,
+  };
 }
 
 /** What a unit costs at the largest size against the one from which it should stay flat; nothing where one of both was not measured. */
-function flat<Costs>(
-  name: string,
-  all: readonly (readonly [count: number, Costs])[],
-  from: number,
-  unitOf: (costs: Costs, count: number) => number,
-): Figure[] {
-  const [first, last] = [all.find(([count]) => count === from), all.at(-1)];
-  if (first === undefined || last === undefined || last[0] <= from) return [];
-  const [floor, ours] = [unitOf(first[1], first[0]), unitOf(last[1], last[0])];
-  return [{ name, ...atMost(GOAL, ours / floor), floor, ours, unit: 'a unit', n: last[0] }];
+function flat(unit: keyof typeof SIZES, rows: readonly Row[], name: string): Figure[] {
+  const measured = rows.filter((row) => row[name] !== undefined);
+  const [first, last] = [measured.find(({ size }) => size === FROM[unit]), measured.at(-1)];
+  const [from, n] = [first?.size ?? 0, last?.size ?? 0];
+  if (first === undefined || last === undefined || n <= from) return [];
+  const [floor, ours] = [(first[name] ?? 0) / from, (last[name] ?? 0) / n];
+  return [{ name: `growth ${unit} ${name}`, ...atMost(GOAL, ours / floor), floor, ours, unit: 'a unit', n }];
 }
 
-function table(headings: readonly string[], rows: readonly string[][]): string {
+function table(rows: readonly Row[]): string {
+  const headings = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return renderTable(
     headings.map((heading) => ({ heading, right: true })),
-    rows,
+    rows.map((row) => headings.map((heading) => row[heading]?.toPrecision(4) ?? '')),
   );
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { openWorld, type World } from '../fair/world.ts';
 import { atLeast, atMost, type Figure, shareOf } from '../figure.ts';
+import type { Details } from '../result.ts';
 
 const GOALS = { inTime: 1, lagSeconds: 5, megabytes: 300 };
 /** What a tenant is made of: as many small clinics are. */
@@ -9,6 +10,8 @@ const SMALL = { appointments: 300, targets: 3 };
 /** Something is booked in a tenant by chance each time, so that not every cycle is a quiet one. */
 const BOOK_EVERY_MS = 1_000;
 const SETTLED_FOR_MS = 5_000;
+/** Points of the memory over time: about so many, for a picture. */
+const POINTS = 120;
 
 /** How large the measurement is, and how long it takes. */
 export interface TenantsSize {
@@ -28,14 +31,23 @@ export interface TenantsWork {
   cpuSeconds: number;
   /** Commands to Redis. */
   commands: number;
+  /** Memory that Redis has more than before the first sync. */
+  stateBytes: number;
+  /** Memory of the daemon over the time of the measurement, in seconds and megabytes. */
+  megabytesOverTime: [seconds: number, megabytes: number][];
 }
 
 /**
  * Small clinics read by one daemon on one core, after their first sync: the share of cycles that began when they should, how much later
  * than the cycle before and the interval the others did, and the most memory that the daemon has meanwhile.
  */
-export async function measureTenants(size: TenantsSize, say: (text: string) => void): Promise<Figure[]> {
-  const { lags, megabytes, cpuSeconds } = await workOfTenants(size, say);
+export async function measureTenants(
+  size: TenantsSize,
+  say: (text: string) => void,
+  keep: (details: Details) => void,
+): Promise<Figure[]> {
+  const { lags, megabytes, cpuSeconds, megabytesOverTime } = await workOfTenants(size, say);
+  keep({ megabytesOverTime });
   const n = lags.length;
   const inTime = lags.filter((lag) => lag <= GOALS.lagSeconds).length / n;
   say(`tenants: ${n} cycles, ${((1_000 * cpuSeconds) / n).toFixed(1)} ms of the daemon's processor each`);
@@ -57,6 +69,7 @@ export async function workOfTenants(
     sinks: { good: { latencyMs: 0 } },
     settings: { schedule: { pullEverySeconds: seconds, auditEverySeconds: 604_800 } },
   });
+  const bytesBefore = await world.redisBytes();
   await using daemon = await world.startDaemon({ cores: 1 });
   const names = world.tenantsOf('clinic');
   say('tenants: the first sync …');
@@ -66,17 +79,24 @@ export async function workOfTenants(
   const fromAt = Date.now();
   const [cpuBefore, commandsBefore] = [daemon.cpuSeconds(), await world.redisCommands()];
   const toAt = fromAt + minutes * MINUTE_MS;
+  const megabytesOverTime: TenantsWork['megabytesOverTime'] = [];
+  const pointEveryMs = Math.max(BOOK_EVERY_MS, (toAt - fromAt) / POINTS);
   let most = 0;
   while (Date.now() < toAt) {
     await world.book(names[Math.floor(Math.random() * names.length)] ?? '');
     await pause(BOOK_EVERY_MS);
-    most = Math.max(most, daemon.megabytes());
+    const megabytes = daemon.megabytes();
+    most = Math.max(most, megabytes);
+    if (Date.now() - fromAt >= megabytesOverTime.length * pointEveryMs) {
+      megabytesOverTime.push([(Date.now() - fromAt) / SECOND_MS, megabytes]);
+    }
   }
   const cpuSeconds = daemon.cpuSeconds() - cpuBefore;
   const commands = (await world.redisCommands()) - commandsBefore;
+  const stateBytes = (await world.redisBytes()) - bytesBefore;
   const periodMs = seconds * SECOND_MS;
   const lags = (await runsOf(world, names)).flatMap((starts) => lagsOf(starts, { fromAt, toAt, periodMs }));
-  return { lags, megabytes: most, cpuSeconds, commands };
+  return { lags, megabytes: most, cpuSeconds, commands, stateBytes, megabytesOverTime };
 }
 
 function figure(name: string, ours: number, goal: number, unit: string, n: number): Figure {
