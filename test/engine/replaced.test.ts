@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  checkReading,
   movedApart,
   type ReadingFacts,
   type ReadingRecords,
@@ -9,7 +10,8 @@ import {
   replacesNearlyAll,
   rewrites,
 } from '../../src/engine/replaced.ts';
-import type { PlannedChange } from '../../src/model/plan.ts';
+import type { Hold, PlannedChange } from '../../src/model/plan.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
 
 const factsOf = (given: Partial<ReadingFacts>): ReadingFacts => ({
   ids: 0,
@@ -250,5 +252,144 @@ describe('several targets are evaluated together', () => {
       false,
       true,
     ]);
+  });
+});
+
+test('no more records are counted than the decision needs, and enough for it', () => {
+  const rewritten = new Set(Array.from({ length: 12 }, (_, index) => `r${index}`));
+  let counted = 0;
+  function* ids(): Iterable<string> {
+    for (; counted < 1_000; counted += 1) yield `r${counted}`;
+  }
+  const records = { ids, unlisted: new Set<string>(), added: new Set<string>(), rewritten, shifts: new Map() };
+  expect(replacesNearlyAll([records])).toBe(false);
+  expect(counted).toBeLessThan(20);
+});
+
+const WINDOW = { fromAt: 0, toAt: 1_000 * HOUR_MS };
+const AT_TEN = { startAt: 10 * HOUR_MS, endAt: 11 * HOUR_MS };
+type ReadingInput = Parameters<typeof checkReading>[1];
+
+const changeOf = (recordId: string, reason: PlannedChange['reason'], ...fields: string[]) =>
+  ({ recordId, reason, fields }) as unknown as PlannedChange;
+const stateOf = (linked: readonly string[], pending: Readonly<Record<string, object>> = {}) =>
+  ({
+    links: new Map(linked.map((recordId) => [recordId, { recordId, ...AT_TEN }])),
+    pending: new Map(
+      Object.entries(pending).map(([recordId, changes]) => [
+        recordId,
+        { recordId, want: 'present', ...AT_TEN, ...changes },
+      ]),
+    ),
+  }) as unknown as ReadingInput['state'];
+
+/** Checks a read in which each record is listed at its time, and that is comparable. */
+function checked(input: Partial<ReadingInput> = {}, isComputed = false) {
+  return checkReading(
+    { essentials: ['time'], isComputed },
+    {
+      ...{ changes: [], state: stateOf([]), window: WINDOW, isListed: () => true, startOf: () => 10 * HOUR_MS },
+      ...{ comparableUnder: 1, holds: [], configVersion: { number: 1, isOurs: true }, ...input },
+    },
+  );
+}
+
+describe('a read is compared with what was written', () => {
+  test.each([
+    {
+      what: 'under the same configuration',
+      comparableUnder: 1,
+      number: 1,
+      isOurs: true,
+      found: ['added', 'rewritten'],
+    },
+    { what: 'after a change of the configuration', comparableUnder: 1, number: 2, isOurs: true, found: ['shifts'] },
+    {
+      what: 'under a configuration of another process',
+      comparableUnder: 1,
+      number: 1,
+      isOurs: false,
+      found: ['shifts'],
+    },
+    { what: 'after links were rebuilt', comparableUnder: null, number: 2, isOurs: true, found: ['added', 'shifts'] },
+    {
+      what: 'if contents are computed',
+      comparableUnder: 1,
+      number: 1,
+      isOurs: true,
+      isComputed: true,
+      found: ['added', 'shifts'],
+    },
+  ])('$what: by $found', ({ comparableUnder, number, isOurs, isComputed, found }) => {
+    const changes = [changeOf('new', 'new'), changeOf('known', 'content-changed', 'time')];
+    const input = { changes, state: stateOf(['known']), comparableUnder, configVersion: { number, isOurs } };
+    const { added, rewritten, shifts } = checked(input, isComputed).records;
+    const all = Object.entries({ added, rewritten, shifts });
+    expect(all.filter(([, ids]) => ids.size > 0).map(([name]) => name)).toEqual(found);
+  });
+
+  test('a record is new if the target has neither an object nor a pending write of it', () => {
+    const changes = [...['a', 'linked', 'waiting'].map((id) => changeOf(id, 'new')), changeOf('b', 'content-changed')];
+    expect(checked({ changes, state: stateOf(['linked'], { waiting: {} }) }).records.added).toEqual(new Set(['a']));
+  });
+
+  test('a record is rewritten if the read shows it with other essentials', () => {
+    const changes = [
+      ...['time', 'unlisted'].map((id) => changeOf(id, 'content-changed', 'time')),
+      changeOf('text', 'content-changed', 'title'),
+    ];
+    const { rewritten } = checked({ changes, isListed: (id) => id !== 'unlisted' }).records;
+    expect(rewritten).toEqual(new Set(['time']));
+  });
+
+  test('every record of the window counts, and those that the read does not show', () => {
+    const { records } = checked({ state: stateOf(['a', 'b']), isListed: (id) => id !== 'b' });
+    expect([[...records.ids()], [...records.unlisted]]).toEqual([['a', 'b'], ['b']]);
+  });
+
+  test('a start is compared with the newest write; a record without a time did not move', () => {
+    const state = stateOf(['linked', 'pending', 'timeless'], {
+      pending: { startAt: 12 * HOUR_MS, endAt: 13 * HOUR_MS },
+    });
+    const startOf = (id: string) => (id === 'timeless' ? null : 15 * HOUR_MS);
+    const { shifts } = checked({ state, startOf, comparableUnder: null }).records;
+    expect([...shifts]).toEqual([
+      ['linked', 5 * HOUR_MS],
+      ['pending', 3 * HOUR_MS],
+      ['timeless', 0],
+    ]);
+  });
+});
+
+describe('a decision on a read', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
+  type Short = [kind: Hold['kind'], state: Hold['state'], recordIds: string[]];
+  const decided = (changes: string[], ...holds: Short[]) =>
+    checked({
+      changes: changes.map((id) => changeOf(id, 'new')),
+      holds: holds.map(([kind, state, recordIds]) => ({ kind, state, recordIds }) as unknown as Hold),
+    }).decided;
+
+  test.each<[what: string, changes: number, holds: Short[], expected: ReturnType<typeof decided>]>([
+    ['without a hold, and without changes, there is none', 0, [], null],
+    ['an approval of three of four changes counts', 4, [['replaced', 'approved', ids(3)]], 'approved'],
+    ['an approval of two of four changes does not', 4, [['replaced', 'approved', ids(2)]], null],
+    ['an approval of more than the changes counts', 1, [['replaced', 'approved', ids(9)]], 'approved'],
+    ['a rejection counts', 4, [['replaced', 'rejected', ids(4)]], 'rejected'],
+    ['a hold that waits counts', 4, [['replaced', 'open', ids(4)]], 'open'],
+    ['a hold that waits counts while three of four of its records change', 3, [['replaced', 'open', ids(4)]], 'open'],
+    ['a hold that waits does not keep a few changes after the read', 3, [['replaced', 'open', ids(5)]], null],
+    [
+      'an approval precedes a hold that waits',
+      4,
+      [
+        ['replaced', 'open', ids(4)],
+        ['replaced', 'approved', ids(4)],
+      ],
+      'approved',
+    ],
+    ['a decision about removals does not count', 4, [['vanished', 'approved', ids(4)]], null],
+  ])('%s', (_, changes, holds, expected) => {
+    expect(decided(ids(changes), ...holds)).toBe(expected);
   });
 });

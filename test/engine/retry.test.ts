@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextTry, targetBackoffMs } from '../../src/engine/retry.ts';
+import { nextTry, nextTryInTarget, targetBackoffMs } from '../../src/engine/retry.ts';
 import { MirrorError, type MirrorErrorOptions } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 
@@ -62,6 +62,34 @@ describe('the next try of a failed operation', () => {
   });
 });
 
+describe('the next try of an operation whose error may concern the whole target', () => {
+  const soon = { delayMs: 2 * SECOND_MS + 100, parked: false };
+  const inADay = { delayMs: DAY_MS + HOUR_MS / 2, parked: true };
+  const never = { actor: 'settings', retry: 'never' } as const;
+
+  test.each([
+    ['of the target, the first time: comes soon', { ...never, concerns: 'target' as const }, false, soon],
+    [
+      'of the target, again while others succeeded: is a day away',
+      { ...never, concerns: 'target' as const },
+      true,
+      inADay,
+    ],
+    ['of the authorization: comes soon', { ...never, actor: 'authorization' as const }, false, soon],
+    ['of the authorization, again: is a day away', { ...never, actor: 'authorization' as const }, true, inADay],
+    ['of one item: is a day away', { ...never, concerns: 'item' as const }, false, inADay],
+    ['of unknown scope: is a day away', never, false, inADay],
+  ])('%s', (_, options, isSecond, expected) => {
+    expect(nextTryInTarget(failure(options), { attempts: 2, isSecond }, () => 0.5)).toEqual(expected);
+  });
+
+  test('comes when the vendor asked, and says so', () => {
+    const error = failure({ concerns: 'target', retryAfterMs: 90 * SECOND_MS });
+    const expected = { delayMs: 90.5 * SECOND_MS, parked: false, isAsked: true };
+    expect(nextTryInTarget(error, { attempts: 2, isSecond: false }, () => 0.5)).toEqual(expected);
+  });
+});
+
 test('an unreachable target is retried within half an hour, however long the outage was', () => {
   const { delayMs, parked } = nextTry(failure(), 500, () => 0.999);
   expect(parked).toBe(false);
@@ -93,5 +121,11 @@ describe('the pause of a whole target', () => {
     expect(targetBackoffMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0)).toBe(90 * SECOND_MS);
     expect(targetBackoffMs(failure({ retryAfterMs: 30 * DAY_MS }), () => 0)).toBe(DAY_MS);
     expect(targetBackoffMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0.5)).toBe(90.5 * SECOND_MS);
+  });
+
+  test('grows while a limit without a named wait lasts, up to its longest wait', () => {
+    const limited = failure({ retryAfterMs: 10 * SECOND_MS, growsToMs: MINUTE_MS });
+    const pauses = [0, 30 * SECOND_MS, HOUR_MS].map((failingForMs) => targetBackoffMs(limited, () => 0, failingForMs));
+    expect(pauses).toEqual([10 * SECOND_MS, 36 * SECOND_MS, MINUTE_MS]);
   });
 });

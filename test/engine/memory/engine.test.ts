@@ -5,6 +5,7 @@ import { SUPERSEDED } from '../../../src/engine/store.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import {
   changesIn,
+  decide,
   fill,
   type MemoryWorld,
   openMemoryWorld,
@@ -23,11 +24,6 @@ const recordsOf = (world: MemoryWorld) => world.source.stream(STREAM).records;
 /** The holds in short. */
 async function holdsOf({ holds }: MemoryEngine) {
   return (await holds.list()).map(({ kind, state, recordIds }) => [kind, state, recordIds.length]);
-}
-
-async function decide({ holds, clock }: MemoryEngine, state: 'approved' | 'rejected') {
-  const [open] = (await holds.list()).filter((hold) => hold.state === 'open');
-  await holds.decide(open?.id ?? '', { state, now: clock(), expiresAt: clock() + 7 * DAY_MS });
 }
 
 /** Marks links as changed by users. */

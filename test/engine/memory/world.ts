@@ -99,6 +99,12 @@ export function look(engine: MemoryEngine): Promise<MemoryCycle> {
   return planCycle(engine, { lease: null, progress: () => {} }, NEVER);
 }
 
+/** An operator decides the oldest open hold. */
+export async function decide({ holds, clock }: MemoryEngine, state: 'approved' | 'rejected'): Promise<void> {
+  const [open] = (await holds.list()).filter((hold) => hold.state === 'open');
+  await holds.decide(open?.id ?? '', { state, now: clock(), expiresAt: clock() + 7 * DAY_MS });
+}
+
 /** The plan of the only target. */
 export function planIn({ plans }: { plans: readonly TargetPlan[] }): TargetPlan {
   const [plan] = plans;
