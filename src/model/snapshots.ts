@@ -6,7 +6,7 @@ import { usualZoneOf } from './zone-names.ts';
 
 /**
  * Reason why a fetch does not prove the absence of records:
- * - `total-mismatch`: the received records do not match the clinic's total, or the total fell meanwhile;
+ * - `total-mismatch`: the received records do not match the clinic's total, the total fell meanwhile, or lists changed in each repetition;
  * - `repeated-page`: a repeated page or record suggests that others were skipped;
  * - `page-cap`: the profile's page limit was reached;
  * - `end-unproved`: no rule of the profile proves that the last page was the last;

@@ -7,7 +7,10 @@ const ASKING_MODULES = ['connectors', 'oauth', 'clinic', 'http', 'reminders', 't
 /** Loops that ask and end otherwise: how many a file has of them, and why. */
 const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'src/clinic/read/lists.ts': [1, 'limits.rereads of the profile counts them down'],
-  'src/clinic/read/snapshot.ts': [2, 'each round takes the oldest of the calls that run, at most requestsAtOnce'],
+  'src/clinic/read/list-calls.ts': [
+    3,
+    'each round takes the oldest of the calls that run, at most requestsAtOnce; limits.rereads counts repetitions down',
+  ],
   'src/clinic/read/gathering.ts': [1, 'it goes over pages in memory, and asks no server'],
   'src/clinic/http/paging.ts': [1, 'each page and each position is read once, and maxPages of the profile bounds them'],
   'src/clinic/read/place-zones.ts': [1, 'each round reads the locations or finds another zone, at most MOST_ZONES'],

@@ -336,6 +336,10 @@ export interface Rows {
 export interface ReadRows {
   pages: RowsOfPage[];
   reason: PartialReason | null;
+  /** Time at which the last read of the list began, by `performance.now()`. */
+  beganAt: number;
+  /** Whether an earlier read found that the list changes. */
+  isReread: boolean;
 }
 
 /**
@@ -353,10 +357,11 @@ export async function readRows(
   const pagesBefore = call.pageSizes?.length ?? 0;
   let asked = how;
   for (let remainingRereads = context.profile.limits.rereads; ; remainingRereads -= 1) {
+    const beganAt = performance.now();
     const { pages, reason } = await readOnce(context, call, gathered, asked);
     if (reason === null || !isPassing(reason) || remainingRereads === 0) {
       const before = reason === null ? [] : earlier.map((rows) => rows.filter(hasIdentity));
-      return { pages: [...before, ...pages], reason };
+      return { pages: [...before, ...pages], reason, beganAt, isReread: asked !== how };
     }
     context.log.info(
       { label: 'clinic.appointments.list', reason },
@@ -365,8 +370,13 @@ export async function readRows(
     earlier.push(...pages);
     // The new read replaces these pages.
     call.pageSizes?.splice(pagesBefore);
-    if (how.pages !== undefined) asked = { ...how, pages: { ...how.pages, etagOf: () => null } };
+    asked = unconditional(how);
   }
+}
+
+/** Without conditional requests: an answer must show the list as it is now. */
+export function unconditional(how: Rows): Rows {
+  return how.pages === undefined ? { ...how } : { ...how, pages: { ...how.pages, etagOf: () => null } };
 }
 
 function hasIdentity(row: Mapped<Appointment>): boolean {
@@ -378,7 +388,7 @@ async function readOnce(
   call: ListCall,
   gathered: Gathered,
   { map, pages: cached, stopsAt }: Rows,
-): Promise<ReadRows> {
+): Promise<Pick<ReadRows, 'pages' | 'reason'>> {
   const pages: RowsOfPage[] = [];
   let reason: PartialReason | null = null;
   let repeated = 0;

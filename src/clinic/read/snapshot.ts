@@ -18,7 +18,8 @@ import type { Mapped, RowMapper } from '../http/rows.ts';
 import { parameterWith } from '../schema/paging.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { type Gathered, Gathering, type IsWanted, newestIn, nothingGathered } from './gathering.ts';
-import { type ListCall, mayReadAtOnce, type ReadRows, type Rows, readRows, rowsIn } from './lists.ts';
+import { type CallsOfRead, readCalls, repeatOutdated } from './list-calls.ts';
+import { type ListCall, type ReadRows, type Rows, readRows } from './lists.ts';
 import { NO_SITE_ZONES, type SiteZones } from './place-zones.ts';
 import { listCalls, ofTenant, widened } from './reading.ts';
 import type { ReadingMemory, RememberedReading, StoredRows } from './reading-memory.ts';
@@ -94,11 +95,16 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const window = remembered?.window ?? question.window;
   const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
   const before = remembered?.reusable ?? null;
-  const gathering = new Gathering(gathered, isWanted, before?.holdsIn(window) === true ? before : null);
-  for await (const { pages, reason } of readCalls(work, callsFor(work, window), rows)) {
-    await inPieces(gathering.add(pages), question.signal);
-    gathered.reason ??= reason;
+  let gathering = new Gathering(gathered, isWanted, before?.holdsIn(window) === true ? before : null);
+  const calls = callsOf(work, window);
+  const reads: ReadRows[] = [];
+  for await (const read of readCalls(calls, rows)) {
+    reads.push(read);
+    await inPieces(gathering.add(read.pages), question.signal);
   }
+  const { all, isConsistent } = await repeatOutdated(calls, reads, rows);
+  if (all !== reads) gathering = await gatheredAgain(work, all, isWanted);
+  gathered.reason ??= all.find(({ reason }) => reason !== null)?.reason ?? (isConsistent ? null : 'total-mismatch');
   const whole = await inPieces(gathering.end(), question.signal);
   const { records, unusable, withoutId, unread, newestAt } = whole;
   const { reason } = gathered;
@@ -112,54 +118,23 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
 }
 
-/**
- * Reads list calls, after the first several at the same time if the clinic's paging allows it, and yields their rows in order. If one fails,
- * the others end.
- */
-async function* readCalls(
-  work: Work,
-  calls: readonly ListCall['parameters'][],
-  rows: Rows,
-): AsyncGenerator<ReadRows, void> {
+/** Gathers the rows of repeated calls, without those of earlier reads. */
+async function gatheredAgain(
+  { gathered, question }: Work,
+  reads: readonly ReadRows[],
+  isWanted: IsWanted,
+): Promise<Gathering> {
+  const { records, unusable, withoutId, unread } = nothingGathered();
+  Object.assign(gathered, { records, unusable, withoutId, unread, reason: null });
+  const gathering = new Gathering(gathered, isWanted, null);
+  for (const { pages } of reads) await inPieces(gathering.add(pages), question.signal);
+  return gathering;
+}
+
+function callsOf(work: Work, window: TimeWindow): CallsOfRead {
   const { context, question, gathered } = work;
-  const stop = new AbortController();
-  const signal = AbortSignal.any([question.signal, stop.signal]);
-  // A clinic that refuses requests at present refuses only the first call.
-  let hasAnswered = false;
-  const mostAtOnce = () =>
-    hasAnswered && mayReadAtOnce(context, 'appointments') ? context.profile.limits.requestsAtOnce : 1;
-  const running: Promise<ReadRows>[] = [];
-  const oldest = async () => {
-    const read = (await running.shift()) as ReadRows;
-    if (hasAnswered) return read;
-    hasAnswered = true;
-    if (mostAtOnce() > 1) context.budget?.expect?.(calls.length - 1);
-    return read;
-  };
-  /** Page sizes of the calls that run one after the other, and of each other call. */
-  const inTurn: number[] = [];
-  const sizes = new Set([inTurn]);
-  try {
-    for (const parameters of calls) {
-      while (running.length >= mostAtOnce()) yield await oldest();
-      const pageSizes = mostAtOnce() === 1 ? inTurn : [];
-      sizes.add(pageSizes);
-      const rowsOfOthers = () => rowsIn([...sizes].filter((each) => each !== pageSizes).flat());
-      const reading = readRows(
-        context,
-        { ...callOf(work, parameters, pageSizes), signal, rowsOfOthers },
-        gathered,
-        rows,
-      );
-      // The error is thrown where the rows would be yielded.
-      reading.catch(() => {});
-      running.push(reading);
-    }
-    while (running.length > 0) yield await oldest();
-  } finally {
-    stop.abort();
-    await Promise.allSettled(running);
-  }
+  const callFor = (parameters: ListCall['parameters'], pageSizes: number[]) => callOf(work, parameters, pageSizes);
+  return { context, gathered, signal: question.signal, all: callsFor(work, window), callFor };
 }
 
 function callsFor(
