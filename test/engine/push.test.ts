@@ -278,9 +278,11 @@ describe('a lane', () => {
 
   test('whose lease expired during a call cancels the call, and records no failure', async () => {
     const connection = redis.connect();
-    const { model, again } = open(5);
-    const tenant = again({ leaseTtlMs: 150 });
-    await pull(tenant);
+    const opened = open(5);
+    const { model } = opened;
+    // A slow host would lose the lease of the plan.
+    await pull(opened.tenant);
+    const tenant = opened.again({ leaseTtlMs: 150 });
     targetOf(tenant).connector.apply = (_container, _operations, signal) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(failure('aborted', 'later')), { once: true });
