@@ -198,6 +198,8 @@ class Ahead {
   #unused = 0;
   /** Time at which the budget would have its whole burst again without them. */
   #wholeWithoutAt = 0;
+  /** Units that questions without an answer return. */
+  #returning = 0;
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
@@ -258,22 +260,25 @@ class Ahead {
     this.drop();
     const [units, wholeAt] = [this.#unused, this.#wholeWithoutAt];
     this.#unused = 0;
+    this.#returning += units;
     let isCounted = false;
     try {
       const delayMs = units * this.#intervalMs - Math.max(0, sentAt - wholeAt);
       const answer = await send(next, { units, delayMs: Math.max(0, delayMs) });
       isCounted = answer.waitMs === 0;
-      if (isCounted) this.#grant(answer, sentAt);
+      if (isCounted) this.#grant(answer, sentAt, this.#returning - units);
       return answer;
     } finally {
+      this.#returning -= units;
       if (!isCounted) this.#addUnused(units, wholeAt);
     }
   }
 
-  #grant({ ahead, delayMs }: Answer, sentAt: number): void {
+  /** @param returning units that other questions return, and that delay this answer's grants perhaps */
+  #grant({ ahead, delayMs }: Answer, sentAt: number, returning: number): void {
     this.#last = ahead;
+    this.#wholeAt = sentAt + delayMs + this.#intervalMs * (1 - this.#units - returning);
     this.#units += ahead;
-    this.#wholeAt = sentAt + delayMs + this.#intervalMs;
     // The server's grant is never older than the question, even if the answer is read late.
     this.#untilAt = sentAt + AHEAD_MS;
   }

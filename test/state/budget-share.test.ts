@@ -224,6 +224,19 @@ describe('a share of a budget', () => {
     },
   );
 
+  test('returns unused grants of two questions at once as if none of them had been granted', async () => {
+    const both: Answer[] = [
+      [0, 0, 0, 3, 0],
+      [0, 0, 0, 1, 4 * INTERVAL_MS],
+    ];
+    const { share, run, time } = open('background', ...both, GRANTED);
+    await Promise.all([share.take(NEVER), share.take(NEVER)]);
+    await time.pass(3_000);
+    await share.take(NEVER);
+    const idleMs = 3_000 - 2 * INTERVAL_MS;
+    expect(run.mock.calls.at(-1)?.slice(-2)).toEqual([4, expect.closeTo(4 * INTERVAL_MS - idleMs, 3)]);
+  });
+
   test('asks separately for requests that cost more than a unit', async () => {
     const { share, run } = open('background', GRANTED, [0, 0, 0, 1], GRANTED);
     await share.take(NEVER);
