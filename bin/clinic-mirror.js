@@ -2,9 +2,11 @@
 // JavaScript instead of TypeScript, so that an older Node can start the pinned Node.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { withDaemonMemory } from './daemon-memory.js';
 import { becomeNode, noSuitableNode, pinnedNode, runningNodeSuffices } from './pinned-node.js';
 
 if (runningNodeSuffices()) {
+  withDaemonMemory(process.argv.slice(2));
   // Process 1 of a container ignores signals without a handler. cli.ts installs its handlers after loading.
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.on(signal, () => {

@@ -28,7 +28,7 @@ interface Axis {
   at(value: number): number;
 }
 
-const PANEL = { width: 360, height: 220, left: 62, right: 20, top: 58, bottom: 44 };
+const PANEL = { width: 360, height: 220, left: 62, right: 32, top: 58, bottom: 44 };
 const HEAD = 40;
 const COLUMNS = 2;
 const STEPS = [1, 2, 5];
