@@ -36,7 +36,7 @@ export interface Result extends Details {
   figures: readonly (Pick<Figure, 'name' | 'value' | 'n'> & Partial<Figure>)[];
 }
 
-/** The host as it is now. */
+/** The present host. */
 export function machineNow(): Machine {
   return {
     cores: availableParallelism(),

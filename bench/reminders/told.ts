@@ -9,7 +9,7 @@ export interface ToldJudgement {
   corrected: number;
   /** Appointments and channels that the product showed as wrong information. */
   listed: number;
-  /** Of these, the ones shown because the patient is said to be another one, which is never so. */
+  /** Of these, the ones shown because the sender reports another patient, which never happens. */
   strangers: number;
   /** Appointments and channels whose last message was wrong in two full reads of the clinic, and that the product did not report. */
   false: readonly string[];
@@ -164,7 +164,7 @@ function aboutOf(
   });
   const before = own.find(({ id }) => last.get(`${id} ${channel}`)?.message.told === told);
   const alike = own.filter((one) => textOf(one) === told);
-  // A visit that was booked again at the same time stands beside the cancelled one.
+  // A visit that was booked again at the same time is in the list with the cancelled one.
   const active = alike.find(({ status }) => status !== 'cancelled') ?? alike[0];
   return (correction === 'cancelled' ? before : active) ?? null;
 }

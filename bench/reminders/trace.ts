@@ -2,7 +2,7 @@ import type { Happening } from './world-plan.ts';
 
 /**
  * Returns what happened to an appointment and its patient, one line each, for the reader of a finding.
- * @param name id of the appointment and channel, as the judge names them
+ * @param name id of the appointment and channel, in the form of the judge
  */
 export function traceOf(history: readonly Happening[], name: string): string[] {
   const [id = ''] = name.split(' ');

@@ -3,7 +3,7 @@ import type { RedisClient } from '../../src/state/redis.ts';
 
 /*
  * A queue of delayed jobs on the simulated clock, in Redis, with the guarantees of BullMQ: a job exists once by its id, remains while it
- * runs, is repeated if its worker died or it failed (three tries), and can be withdrawn while it waits.
+ * runs, is repeated if its worker died or it failed (three attempts), and can be withdrawn while it waits.
  */
 
 /** A job that was taken and must be ended. */

@@ -84,7 +84,7 @@ export interface ReceivedMessage {
   channel: ChannelName;
   /** Empty for a line of a list of changes, which serves several rules. */
   rule: string;
-  /** Number or address of the recipient; for webhooks the id of the patient. */
+  /** Telephone number or mail address of the recipient; for webhooks the id of the patient. */
   to: string;
   /** What it corrects; null for a reminder. A list of changes also tells a time `again`. */
   correction: 'moved' | 'cancelled' | 'again' | null;

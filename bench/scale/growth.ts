@@ -27,7 +27,7 @@ export interface CycleCosts {
   peakMebibytes: number;
 }
 
-/** Tells progress, and keeps the numbers of all sizes. */
+/** Reports progress, and stores the numbers of all sizes. */
 interface Told {
   say(text: string): void;
   keep(details: Details): void;
