@@ -18,6 +18,7 @@ export const TIER_VARIABLE = 'CLINIC_MIRROR_TEST_TIER';
 const FOLDERS: ReadonlyMap<string, Tier> = new Map(
   Object.entries({
     attacks: 'quick',
+    bin: 'quick',
     canaries: 'quick',
     chaos: 'full',
     cli: 'quick',
