@@ -64,6 +64,8 @@ const LONE_BRACKET = /\((?![^()]*\))|(?<!\([^()]*)\)/g;
 const TRUNK_ZERO = /^((?:\+|00)[\d\s.-]+?)\s*\(0\)/;
 /** Until 2019, callers dialled 1 before mobile numbers of Mexico. */
 const MEXICO_MOBILE = /^(?:\+|00)\s?52[\s.-]*1(?=(?:[\s.-]*\d){10}$)/;
+/** Plus sign and digits of the longest number (ITU-T E.164). libphonenumber also accepts longer toll-free numbers of Germany. */
+const LONGEST_NUMBER = 16;
 /** Ofcom reserves these numbers for fiction, so libphonenumber has no plan for them. Test patients use the numbers. */
 const INVENTED_MOBILE = /^\+447700900\d{3}$/;
 
@@ -175,7 +177,7 @@ function readerFor(region: string): Reader {
   const options = country === undefined ? { extract: false } : { defaultCountry: country, extract: false };
   const parse = (plain: string): Telephone | null => {
     const number = parsePhoneNumberFromString(plain, options);
-    if (number === undefined || number.ext !== undefined) return null;
+    if (number === undefined || number.ext !== undefined || number.number.length > LONGEST_NUMBER) return null;
     if (INVENTED_MOBILE.test(number.number)) return { number: number.number, type: 'MOBILE' };
     const type = number.getType() ?? null;
     // A voicemail number is a mobile number with more digits, so an extension is also possible.

@@ -21,6 +21,11 @@ describe('a telephone number', () => {
     expect(toE164(written, region)).toBe(e164);
   });
 
+  test('more than fifteen digits are none, although the plan of a country has such numbers', () => {
+    expect(toE164('8000000000000', 'DE')).toBe('+498000000000000');
+    expect(toE164('80000000000000', 'DE')).toBeNull();
+  });
+
   test.each(['06 698 12345 int. 3', '333', '', 'tel.', '+39', '06 698 12345-6', '=1+1'])('%j is none', (written) => {
     expect(toE164(written, 'IT')).toBeNull();
   });
