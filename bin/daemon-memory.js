@@ -1,7 +1,7 @@
 // JavaScript instead of TypeScript: image and package have no TypeScript below bin.
 
 /**
- * Largest semi-space of V8's young generation. V8's own choice is larger, and an idle daemon never returns it. A size of 8 saves 10 MB more
+ * Largest semi-space of V8's young generation. V8's own choice is larger. A size of 8 saves about 10 MB more
  * and costs a sixth more processor time (decisions/2026-11-30-memory-sizes-of-the-process.md).
  */
 const SEMI_SPACE_MEBIBYTES = 16;
