@@ -25,9 +25,13 @@ function secondsTo(endsAt: number): number {
   return Math.max(1, Math.ceil((endsAt - Date.now()) / SECOND_MS));
 }
 
-/** From the first request on, the clinic refuses all for a while; then the first one that it answers is noted. */
-function limitClinic({ clinicProxy }: SmallWorld, headers: (endsAt: number) => Record<string, string>) {
+/**
+ * After some answered requests, the clinic refuses all for a while; then the first one that it answers is noted.
+ * @param answers number of requests that it answers before
+ */
+function limitClinic({ clinicProxy }: SmallWorld, headers: (endsAt: number) => Record<string, string>, answers = 0) {
   const limit = { refused: 0, endsAt: 0, answeredAt: 0 };
+  let answered = 0;
   clinicProxy.clear();
   clinicProxy.add({
     times: 100_000,
@@ -35,6 +39,10 @@ function limitClinic({ clinicProxy }: SmallWorld, headers: (endsAt: number) => R
       kind: 'rewrite',
       answer(answer) {
         const now = Date.now();
+        if (answered < answers) {
+          answered += 1;
+          return answer;
+        }
         if (limit.endsAt === 0) limit.endsAt = now + LIMIT_MS;
         if (now >= limit.endsAt) {
           limit.answeredAt ||= now;
@@ -48,6 +56,12 @@ function limitClinic({ clinicProxy }: SmallWorld, headers: (endsAt: number) => R
   return limit;
 }
 
+async function lastCycleOf(world: SmallWorld): Promise<number> {
+  const { out } = await world.cli('status', '--json');
+  const { tenants } = JSON.parse(out) as { tenants: { lastRun: { startedAt: string } | null }[] };
+  return new Date(tenants[0]?.lastRun?.startedAt ?? 0).getTime();
+}
+
 async function open() {
   const world = await useSmallWorld({
     redisUrl: redis.url,
@@ -55,8 +69,10 @@ async function open() {
     settings: { operator: { port: 0, access: {} }, schedule: { pullEverySeconds: 3_600 } },
   });
   await world.cycle();
+  const startedAt = Date.now();
   const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
   onTestFinished(() => daemon.close());
+  await waitFor(async () => (await lastCycleOf(world)) >= startedAt, { what: 'the first cycle of the daemon to end' });
   const token = (await world.cli('access', 'token', 'create', 'ops', '--level', 'owner')).out.trim();
   const get = async (path: string) => {
     const headers = { authorization: `Bearer ${token}` };
@@ -87,6 +103,10 @@ async function expectShown({ world, get }: Opened, limit: { endsAt: number }): P
   expect(page).toContain('retrying at');
 }
 
+async function isInSync(world: SmallWorld): Promise<boolean> {
+  return (await world.compareAll()).every(isExact);
+}
+
 test.each(Object.entries(FORMS))(
   'a clinic that limits requests temporarily, signalled by %s, refuses at most two, is shown with the next retry, and is soon in sync',
   async (_, headers) => {
@@ -97,9 +117,19 @@ test.each(Object.entries(FORMS))(
     await daemon.composition.queues.pullNow(TENANT);
     await waitFor(() => limit.refused > 0, { what: 'the clinic to refuse' });
     await expectShown(opened, limit);
-    const isInSync = async () => (await world.compareAll()).every(isExact);
-    await waitFor(async () => limit.answeredAt > 0 && (await isInSync()), { what: 'the calendar to be in sync' });
+    await waitFor(async () => limit.answeredAt > 0 && (await isInSync(world)), { what: 'the calendar to be in sync' });
     expect(limit.refused).toBeLessThanOrEqual(2);
     expect(limit.answeredAt - limit.endsAt).toBeLessThanOrEqual(paced(10 * SECOND_MS));
   },
 );
+
+test('a limit that begins in the middle of a read refuses at most the requests under way and one trial', async () => {
+  const { world, daemon } = await open();
+  const limit = limitClinic(world, FORMS.seconds as (typeof FORMS)[string], 2);
+  world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 3 });
+  await daemon.composition.queues.pullNow(TENANT);
+  await waitFor(async () => limit.answeredAt > 0 && (await isInSync(world)), { what: 'the calendar to be in sync' });
+  const requestsAtOnce = world.open().configuration.profiles.get('documented')?.limits.requestsAtOnce ?? 0;
+  expect(limit.refused).toBeGreaterThan(0);
+  expect(limit.refused).toBeLessThanOrEqual(requestsAtOnce + 1);
+});
