@@ -9,6 +9,8 @@ export interface AgendaIndex {
   readonly source: AppointmentList;
   /** Appointments of the given agendas. */
   of(agendaIds: 'all' | readonly string[]): Generator<Appointment>;
+  /** Ids of the appointments of the given agendas. They lie together in memory, unlike the records of the whole list. */
+  idsOf(agendaIds: readonly string[]): ReadonlySet<string>;
   /** Number of appointments of other agendas that overlap a window. */
   countOverlapping(agendaIds: readonly string[], window: TimeWindow): number;
   /**
@@ -60,19 +62,25 @@ export function indexByAgenda(source: AppointmentList, before: AgendaIndex | nul
     if (counted.length > MOST_WINDOWS) counted.shift();
     return cached.counts;
   };
+  function* of(agendaIds: 'all' | readonly string[]): Generator<Appointment> {
+    const names = namesIn(agendaIds);
+    for (const id of names) {
+      const list = lists.get(id);
+      if (list?.shared.length === 0) yield* list.appointments;
+      else
+        for (const one of list?.appointments ?? []) {
+          if (one.agendaIds === undefined || one.agendaIds.find((each) => names.has(each)) === id) yield one;
+        }
+    }
+  }
   return {
     source,
     lists,
-    *of(agendaIds) {
-      const names = namesIn(agendaIds);
-      for (const id of names) {
-        const list = lists.get(id);
-        if (list?.shared.length === 0) yield* list.appointments;
-        else
-          for (const one of list?.appointments ?? []) {
-            if (one.agendaIds === undefined || one.agendaIds.find((each) => names.has(each)) === id) yield one;
-          }
-      }
+    of,
+    idsOf(agendaIds) {
+      const ids = new Set<string>();
+      for (const { id } of of(agendaIds)) ids.add(id);
+      return ids;
     },
     countOverlapping(agendaIds, window) {
       const own = new Set(agendaIds);
@@ -92,15 +100,17 @@ export function indexByAgenda(source: AppointmentList, before: AgendaIndex | nul
   };
 }
 
+/** Counts in one pass: the times of tens of thousands of appointments lie scattered in memory. */
 function countedIn(lists: ReadonlyMap<string, AgendaList>, window: TimeWindow): WindowCounts {
-  const isInside = ({ time }: Appointment) => overlaps(time, window);
-  const count = (those: readonly Appointment[]) => those.reduce((sum, one) => sum + (isInside(one) ? 1 : 0), 0);
-  const counts = [...lists].map(([agenda, list]) => [agenda, count(list.appointments) - count(list.shared)] as const);
-  return { holdsIn: sameOverlaps(timesIn(lists.values()), window), counts: new Map(counts) };
-}
-
-function* timesIn(lists: Iterable<AgendaList>) {
-  for (const { appointments } of lists) for (const { time } of appointments) yield time;
+  const { look, holdsIn } = sameOverlaps(window);
+  const counts = new Map<string, number>();
+  for (const [agenda, { appointments, shared }] of lists) {
+    let count = 0;
+    for (const { time } of appointments) if (look(time)) count += 1;
+    for (const { time } of shared) if (overlaps(time, window)) count -= 1;
+    counts.set(agenda, count);
+  }
+  return { holdsIn, counts };
 }
 
 function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null): Map<string, AgendaList> {

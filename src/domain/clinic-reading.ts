@@ -20,7 +20,16 @@ import { type AgendaIndex, indexByAgenda } from './agenda-index.ts';
 import type { ClinicSource } from './clinic-requests.ts';
 import type { ClinicTarget, TargetInput } from './cycle-input.ts';
 import type { CycleFollower, Learned } from './followers.ts';
-import { listedIn, neededBy, snapshotOf, streamsOf, tombstonesIn, windowOf, windowRead } from './mapping-sources.ts';
+import {
+  listedFor,
+  listedIn,
+  neededBy,
+  snapshotOf,
+  streamsOf,
+  tombstonesIn,
+  windowOf,
+  windowRead,
+} from './mapping-sources.ts';
 import { updatePatientHistories } from './patient-histories.ts';
 import { type ClinicProjections, projectionsOf } from './plan-targets.ts';
 import type { Directory } from './project.ts';
@@ -100,11 +109,13 @@ export class ClinicReading implements Reading<ClinicTarget>, ReadClinic {
   }
 
   listingOf(target: ClinicTarget): Listing | null {
-    return listingIn(snapshotOf(this, target));
+    const snapshot = snapshotOf(this, target);
+    return snapshot && { ...listingIn(snapshot), isListed: listedFor(target, snapshot, this.byAgenda) };
   }
 
   listing(stream: string): Listing | null {
-    return listingIn(snapshotOf(this, { stream: stream as Stream, crm: 'any' }));
+    const snapshot = snapshotOf(this, { stream: stream as Stream, crm: 'any' });
+    return snapshot && listingIn(snapshot);
   }
 
   streamsOf(target: ClinicTarget): readonly string[] {
@@ -243,15 +254,13 @@ export function confirmationsOf(confirmations: AllConfirmations): Confirmations 
   return confirmations as Confirmations;
 }
 
-function listingIn(snapshot: Snapshot<{ id: string }> | null): Listing | null {
-  return (
-    snapshot && {
-      isComplete: snapshot.completeness === 'complete',
-      count: snapshot.records.size,
-      recordIds: () => snapshot.records.keys(),
-      isListed: listedIn(snapshot),
-    }
-  );
+function listingIn(snapshot: Snapshot<{ id: string }>): Listing {
+  return {
+    isComplete: snapshot.completeness === 'complete',
+    count: snapshot.records.size,
+    recordIds: () => snapshot.records.keys(),
+    isListed: listedIn(snapshot),
+  };
 }
 
 /** Returns the list marked as partial if the clinic still has records missing from it. */

@@ -1,10 +1,12 @@
-import { absentCandidates, type PushedState, type SourceRecord } from '../engine/diff.ts';
+import type { SourceRecord } from '../engine/diff.ts';
 import type { Reach } from '../engine/target.ts';
+import { lazily } from '../model/cache.ts';
 import type { StreamName } from '../model/items.ts';
 import { type Appointment, belongsTo, type Invoice, type Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import { appointmentIdOf, isOfSeveralPatients, withVisits } from '../model/visits.ts';
+import type { AgendaIndex } from './agenda-index.ts';
 import type { ClinicShown, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { Mapped, Mapping, MappingSource } from './mapping/contract.ts';
 
@@ -92,6 +94,21 @@ export function listedIn({ records, unusable }: Snapshot<{ id: string }>): (reco
   return (id) => records.has(id) || ids.has(id) || unread.has(appointmentIdOf(id));
 }
 
+/**
+ * Returns a predicate as {@link listedIn} for one target, which first looks among the appointments of the target's agendas. In a list of tens
+ * of thousands, most time of a lookup is the memory's.
+ */
+export function listedFor(
+  { configuration: { agendas }, crm }: { configuration: { agendas: 'all' | readonly string[] }; crm: unknown },
+  snapshot: Snapshot<{ id: string }>,
+  byAgenda: AgendaIndex,
+): (recordId: string) => boolean {
+  const isListed = listedIn(snapshot);
+  if (crm !== null || agendas === 'all') return isListed;
+  const own = lazily(() => byAgenda.idsOf(agendas));
+  return (id) => own().has(id) || isListed(id);
+}
+
 /** Returns the ids of unusable records. */
 export function unusableIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>): Set<string> {
   return new Set(unusable.flatMap(({ recordId, isTombstone }) => (isTombstone === true ? [] : (recordId ?? []))));
@@ -122,24 +139,6 @@ export function remainingPatients({
     }
     return remaining;
   };
-}
-
-/**
- * Returns ids missing from a complete snapshot although the target has an object or a pending change for them.
- * @param pinned records that an administrator restored. Their agendas may feed no target, so that no list contains them.
- */
-export function missingFrom(
-  clinicReading: ClinicShown,
-  target: Windowed & { crm: unknown },
-  state: PushedState,
-  pinned: ReadonlySet<string>,
-): string[] {
-  const snapshot = snapshotOf(clinicReading, target);
-  if (snapshot?.completeness !== 'complete') return [];
-  const seen = listedIn(snapshot);
-  const absent = new Set(absentCandidates(state, windowRead(target, clinicReading), seen));
-  for (const id of pinned) if (!seen(id)) absent.add(id);
-  return [...absent];
 }
 
 /** Returns the start of a listed record of the target's stream; null for a record without a time or not listed. */

@@ -12,7 +12,7 @@ import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-inp
 import {
   beginningIn,
   computesFromHistory,
-  listedIn,
+  listedFor,
   snapshotOf,
   tombstonesIn,
   windowOf,
@@ -87,7 +87,7 @@ function projectionOf(input: TargetInput, cycle: Planning, contacts: ReadonlyMap
     isComputed: crm !== null && (crm.mapping.needs.history || crm.mapping.needs.invoices),
     // A calendar shows a part of the appointments; a CRM nearly all records.
     ...{ namesExcluded: crm !== null, withdrawsHeld: crm !== null },
-    isListed: snapshot === null ? () => false : listedIn(snapshot),
+    isListed: snapshot === null ? () => false : listedFor(target, snapshot, cycle.byAgenda),
     startOf: (recordId) => beginningIn(clinicReading, target, recordId),
     isOfPerson: personsIn(target, cycle),
     view: () => viewOf(input, cycle, contacts),

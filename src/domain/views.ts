@@ -3,7 +3,7 @@ import type { CachedFingerprints } from '../engine/identity.ts';
 import type { TargetView } from '../engine/ports.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
-import { type Appointment, agendasOf } from '../model/records.ts';
+import type { Appointment } from '../model/records.ts';
 import { overlaps } from '../model/time.ts';
 import { partsOf, patientsOf } from '../model/visits.ts';
 import type { Contacts } from './crm-rules.ts';
@@ -118,12 +118,12 @@ function ofAgendas(
   }: Pick<CycleInput, 'clinicReading' | 'byAgenda'> & Listed<Appointment>,
   events: ComparableView<Appointment>,
 ): Pick<TargetView, 'compare' | 'countPassedOver'> {
+  const own = byAgenda.idsOf(agendas);
   const strays = new Map<string, Appointment>();
   for (const ids of [links.keys(), pending.keys(), pinned]) {
     for (const id of ids) {
-      const appointment = snapshot.records.get(id);
-      if (appointment !== undefined && !agendasOf(appointment).some((one) => agendas.includes(one)))
-        strays.set(id, appointment);
+      const appointment = own.has(id) ? undefined : snapshot.records.get(id);
+      if (appointment !== undefined) strays.set(id, appointment);
     }
   }
   function* records() {

@@ -1,6 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, hash, type KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, type KeyObject } from 'node:crypto';
 import { lazily, remembered } from '../model/cache.ts';
-import { base32hex, derivedKey } from '../model/hashes.ts';
+import { base32hex, derivedKey, type KeyedHash, keyedHash } from '../model/hashes.ts';
 import type { Item } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type { TimeSpan, TimeWindow } from '../model/time.ts';
@@ -82,19 +82,19 @@ export function createTargetIdentity(
   form: ItemForm,
 ): TargetIdentity {
   const derive = (purpose: string) => derivedKey(identityKey, `${tenant}/${target}`, purpose);
-  const nameKey = derive('names');
+  const nameHash = keyedHash(derive('names'));
   const locatorKey = derive('locators');
-  const locatorNonceKey = derive('locator nonces');
+  const locatorNonceHash = keyedHash(derive('locator nonces'));
   const handoutKey = derive('handouts');
-  const handoutNonceKey = derive('handout nonces');
+  const handoutNonceHash = keyedHash(derive('handout nonces'));
   const fingerprintKey = derive('fingerprints');
   const subjectKey = lazily(() => derive('subjects')().export().toString('base64'));
   const contentHash = createFingerprint(form, fingerprintKey);
   // A digest of key and id takes a quarter of an HMAC's time, less than a cache; what an HMAC adds protects longer results than this one.
   const subject = (subjectId: string) => hash('sha256', subjectKey() + subjectId, 'base64url').slice(0, SUBJECT_LENGTH);
-  const ownerTag = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, OWNER_TAG_BYTES)));
+  const ownerTag = lazily(() => base32hex(bytesOf(nameHash('mark', 'binary'), OWNER_TAG_BYTES)));
   const key = (recordId: string, idAttempt: number) =>
-    base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));
+    base32hex(bytesOf(nameHash(JSON.stringify([form.stream, recordId, idAttempt]), 'binary'), KEY_BYTES));
   return {
     get ownerTag() {
       return ownerTag();
@@ -105,9 +105,9 @@ export function createTargetIdentity(
         if (key(recordId, idAttempt) === candidate) return idAttempt;
       return null;
     },
-    sealedRecordId: (recordId) => encrypt(recordId, locatorKey(), locatorNonceKey()),
+    sealedRecordId: (recordId) => encrypt(recordId, locatorKey(), locatorNonceHash),
     recordIdOf: (sealedRecordId) => decrypt(sealedRecordId, locatorKey()),
-    sealed: (text) => encrypt(text, handoutKey(), handoutNonceKey()),
+    sealed: (text) => encrypt(text, handoutKey(), handoutNonceHash),
     unsealed: (sealed) => decrypt(sealed, handoutKey()),
     fingerprint: (item, subjectId = null) =>
       subjectId === null ? contentHash(item) : contentHash(item) + SUBJECT + subject(subjectId),
@@ -145,8 +145,8 @@ interface FieldPart {
 const LACKING: FieldPart = { written: '""', hint: NO_HINT.repeat(HINT_LENGTH) };
 
 function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity['fingerprint'] {
-  const hash = (text: string, length: number) =>
-    createHmac('sha256', key()).update(text).digest('base64url').slice(0, length);
+  const digest = keyedHash(key);
+  const hash = (text: string, length: number) => digest(text, 'base64url').slice(0, length);
   const parts = form.fields.map((name, index) => {
     const ofText = (text: string): FieldPart => ({
       written: JSON.stringify(text),
@@ -229,9 +229,14 @@ function canonical(value: unknown): string {
   return JSON.stringify(names.map((name) => [name, Reflect.get(value, name)]));
 }
 
+/** Returns the first bytes of a digest. */
+function bytesOf(digest: string, count: number): Buffer {
+  return Buffer.from(digest.slice(0, count), 'latin1');
+}
+
 /** The nonce is a keyed hash of the content: equal texts have equal results, and no nonce is used for two contents. */
-function encrypt(text: string, key: KeyObject, nonceKey: KeyObject): string {
-  const nonce = hmac(nonceKey, text).subarray(0, NONCE_BYTES);
+function encrypt(text: string, key: KeyObject, nonceHash: KeyedHash): string {
+  const nonce = bytesOf(nonceHash(text, 'binary'), NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString('base64url');
@@ -247,10 +252,6 @@ function decrypt(sealed: string, key: KeyObject): string | null {
   } catch {
     return null;
   }
-}
-
-function hmac(key: KeyObject, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
 }
 
 /** Known fingerprints of a target's records. */

@@ -1,4 +1,4 @@
-import { createPrivateKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createHmac, createPrivateKey, createSecretKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
 import { lazily } from './cache.ts';
 
 /**
@@ -10,6 +10,45 @@ export function derivedKey(key: Uint8Array, owner: string, purpose: string): () 
   return lazily(() =>
     createSecretKey(Buffer.from(hkdfSync('sha256', createSecretKey(key), owner, `clinic-mirror ${purpose}`, 32))),
   );
+}
+
+/** Block and digest of SHA-256 in bytes (FIPS 180-4). */
+const BLOCK_BYTES = 64;
+const DIGEST_BYTES = 32;
+/** RFC 2104 section 2. */
+const INNER_PAD = 0x36;
+const OUTER_PAD = 0x5c;
+/** Node's HMAC hashes longer texts; for them, its start does not matter. */
+const LONGEST_SHORT_TEXT = 1_000;
+const MOST_BYTES_OF_CHARACTER = 3;
+/** Inputs of the two hashes of a text, shared by all keys: thousands of targets have keys. */
+const INNER = Buffer.alloc(BLOCK_BYTES + LONGEST_SHORT_TEXT * MOST_BYTES_OF_CHARACTER);
+const OUTER = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
+
+/** Returns the digest of a text in UTF-8; `binary` has one character for each byte. */
+export type KeyedHash = (text: string, encoding: 'base64url' | 'binary') => string;
+
+/**
+ * Creates HMAC-SHA-256 (RFC 2104) with a constant key. Node's HMAC starts an object for each text, which takes longer than both hashes of a
+ * short text.
+ * @param key at most 64 bytes
+ */
+export function keyedHash(key: () => KeyObject): KeyedHash {
+  const padded = lazily(() => {
+    const bytes = key().export();
+    return [INNER_PAD, OUTER_PAD].map((pad) =>
+      Buffer.alloc(BLOCK_BYTES, pad).map((byte, at) => byte ^ (bytes[at] ?? 0)),
+    );
+  });
+  return (text, encoding) => {
+    if (text.length > LONGEST_SHORT_TEXT) return createHmac('sha256', key()).update(text).digest(encoding);
+    const [inner, outer] = padded() as [Uint8Array, Uint8Array];
+    INNER.set(inner);
+    OUTER.set(outer);
+    const end = BLOCK_BYTES + INNER.write(text, BLOCK_BYTES);
+    OUTER.write(hash('sha256', INNER.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1');
+    return hash('sha256', OUTER, encoding);
+  };
 }
 
 /** DER of an Ed25519 private key in PKCS #8, before its seed of 32 bytes (RFC 8410 section 7). */

@@ -41,24 +41,34 @@ export function hasPassed({ startAt, endAt }: TimeSpan, { fromAt }: TimeWindow):
   return Math.max(endAt, startAt + 1) <= fromAt;
 }
 
-/**
- * Returns a test whether another window overlaps exactly the same of these spans as this window does: no end of the window moved past an
- * end of a span.
- */
-export function sameOverlaps(spans: Iterable<TimeSpan>, { fromAt, toAt }: TimeWindow): (other: TimeWindow) => boolean {
+/** The spans of a list, as one window overlaps them. */
+export interface WindowOverlaps {
+  /** Adds a span. @returns whether the window overlaps it, as {@link overlaps} */
+  look(span: TimeSpan): boolean;
+  /** Whether another window overlaps exactly the same of these spans: no end of the window moved past an end of a span. */
+  holdsIn(other: TimeWindow): boolean;
+}
+
+/** Starts a list of spans for one window. */
+export function sameOverlaps({ fromAt, toAt }: TimeWindow): WindowOverlaps {
   let [lastPassedAt, nextPassedAt, lastBegunAt, nextBegunAt] = [-Infinity, Infinity, -Infinity, Infinity];
-  for (const { startAt, endAt } of spans) {
-    const passedAt = Math.max(endAt, startAt + 1);
-    if (passedAt <= fromAt) lastPassedAt = Math.max(lastPassedAt, passedAt);
-    else nextPassedAt = Math.min(nextPassedAt, passedAt);
-    if (startAt < toAt) lastBegunAt = Math.max(lastBegunAt, startAt);
-    else nextBegunAt = Math.min(nextBegunAt, startAt);
-  }
-  return (other) =>
-    lastPassedAt <= other.fromAt &&
-    other.fromAt < nextPassedAt &&
-    lastBegunAt < other.toAt &&
-    other.toAt <= nextBegunAt;
+  return {
+    look({ startAt, endAt }) {
+      const passedAt = Math.max(endAt, startAt + 1);
+      const isPassed = passedAt <= fromAt;
+      if (isPassed) lastPassedAt = Math.max(lastPassedAt, passedAt);
+      else nextPassedAt = Math.min(nextPassedAt, passedAt);
+      const hasBegun = startAt < toAt;
+      if (hasBegun) lastBegunAt = Math.max(lastBegunAt, startAt);
+      else nextBegunAt = Math.min(nextBegunAt, startAt);
+      return hasBegun && !isPassed;
+    },
+    holdsIn: (other) =>
+      lastPassedAt <= other.fromAt &&
+      other.fromAt < nextPassedAt &&
+      lastBegunAt < other.toAt &&
+      other.toAt <= nextBegunAt,
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Pieces } from '../model/pieces.ts';
+import type { Pieces, Turn } from '../model/pieces.ts';
 
 /** Maximum time of all long works together without a pause for lease renewals, vendor answers and health checks. */
 const TURN_MS = 2;
@@ -17,7 +17,7 @@ interface Waiting {
  * Divides the event loop of the process between long works: in each iteration of the loop, the works share `TURN_MS`. Separate times would
  * delay other events by the sum.
  */
-class Turn {
+class LoopTurn implements Turn {
   /** In the order of arrival. */
   readonly #waiting: Waiting[] = [];
   #beganAt: number | null = null;
@@ -56,7 +56,7 @@ class Turn {
   }
 }
 
-const turn = new Turn();
+const turn = new LoopTurn();
 
 /**
  * Runs long work with pauses, so that tens of thousands of records do not block the process for seconds.
@@ -71,7 +71,7 @@ export async function inPieces<Result>(work: Pieces<Result>, signal?: AbortSigna
     }
     const beganAt = performance.now();
     for (;;) {
-      const step = work.next();
+      const step = work.next(turn);
       if (step.done === true) return step.value;
       if (step.value !== undefined) await step.value;
       if (turn.isOver()) break;

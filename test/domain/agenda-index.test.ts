@@ -36,6 +36,7 @@ describe('an index by agenda', () => {
         const wanted = appointments.filter(({ agendaId }) => agendas.includes(agendaId as never));
         expect(new Set(told)).toEqual(new Set(wanted));
         expect(told).toHaveLength(wanted.length);
+        expect(indexByAgenda(appointments).idsOf(agendas)).toEqual(new Set(wanted.map(({ id }) => id)));
       }),
     );
   });

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import type { Confirmations } from '../../src/domain/absence.ts';
 import { indexByAgenda } from '../../src/domain/agenda-index.ts';
 import type { ClinicShown, ContactsInput, CycleInput, TargetInput } from '../../src/domain/cycle-input.ts';
-import { missingFrom } from '../../src/domain/mapping-sources.ts';
+import { listedIn, snapshotOf as snapshotFor, windowRead } from '../../src/domain/mapping-sources.ts';
 import { planTargets } from '../../src/domain/plan-targets.ts';
 import { type Confirmation, nothingMissing } from '../../src/engine/absence.ts';
+import { absentCandidates } from '../../src/engine/diff.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { StreamName } from '../../src/model/items.ts';
 import type { Link } from '../../src/model/operations.ts';
@@ -228,6 +229,20 @@ function stateAfter(changes: readonly PlannedChange[], written: CycleChoice['wri
     }
   }
   return { links, pending };
+}
+
+/** As the engine's `missingFrom`, without its reading. */
+function missingFrom(
+  clinicReading: ClinicShown,
+  target: TargetInput['target'],
+  state: TargetInput['state'],
+  pinned: ReadonlySet<string>,
+) {
+  const snapshot = snapshotFor(clinicReading, target);
+  if (snapshot?.completeness !== 'complete') return [];
+  const isListed = listedIn(snapshot);
+  const absent = absentCandidates(state, windowRead(target, clinicReading), isListed);
+  return [...new Set([...absent, ...[...pinned].filter((id) => !isListed(id))])];
 }
 
 function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string, TargetInput['state']>): CycleInput {

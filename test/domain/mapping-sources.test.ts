@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { indexByAgenda } from '../../src/domain/agenda-index.ts';
 import {
   activityExclusion,
   beginningIn,
   exclusionOf,
   type FeedRules,
+  listedFor,
   listedIn,
   remainingPatients,
   snapshotOf,
@@ -63,6 +65,20 @@ describe('an appointment of several patients', () => {
     const isListed = listedIn(shown({}));
     const ids = ['g', 'g~patient:p1', 'g~patient:p9', 'u', 'u~patient:p1', 'd', 'd~patient:p1'];
     expect(ids.filter(isListed)).toEqual(['g', 'g~patient:p1', 'u', 'u~patient:p1', 'd']);
+  });
+
+  test.each<[crm: unknown, agendas: 'all' | string[]]>([
+    [null, 'all'],
+    [null, ['a1']],
+    [null, ['a2']],
+    [{}, ['a1']],
+  ])('is listed for a target with CRM %j and agendas %j as in the whole list', (crm, agendas) => {
+    const records = shown(crm);
+    const index = indexByAgenda(snapshot.records);
+    const isListed = listedFor({ configuration: { agendas }, crm }, records, index);
+    const ids = ['g', 'g~patient:p1', 'g~patient:p9', 'u', 'u~patient:p1', 'd', 'x'];
+    expect(ids.filter(isListed)).toEqual(ids.filter(listedIn(records)));
+    expect(isListed('g')).toBe(true);
   });
 
   test('gives its visits their start, and is no activity itself', () => {

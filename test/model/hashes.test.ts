@@ -1,6 +1,7 @@
+import { createHmac, createSecretKey } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { base32hex, derivedKey, fnv1a } from '../../src/model/hashes.ts';
+import { base32hex, derivedKey, fnv1a, keyedHash } from '../../src/model/hashes.ts';
 
 test.each([
   ['', ''],
@@ -28,6 +29,25 @@ test.each([
   ['foobar', 0xbf9cf968],
 ])('FNV-1a of %j is the published one', (text, hash) => {
   expect(fnv1a(text)).toBe(hash);
+});
+
+test('a keyed hash is the HMAC of any text, short or long, with any key', () => {
+  const anyText = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc.string({ unit: fc.constantFrom('a', 'é', '愛', '👩', '\ud800'), minLength: 990, maxLength: 1_010 }),
+  );
+  const anyKey = fc.uint8Array({ minLength: 1, maxLength: 64 }).map((bytes) => createSecretKey(bytes));
+  fc.assert(
+    fc.property(anyKey, anyKey, fc.array(anyText, { maxLength: 5 }), (one, other, texts) => {
+      const hashes = [one, other].map((key) => ({ key, keyed: keyedHash(() => key) }));
+      for (const text of texts)
+        for (const { key, keyed } of hashes) {
+          const expected = createHmac('sha256', key).update(text).digest();
+          expect(keyed(text, 'base64url')).toBe(expected.toString('base64url'));
+          expect(Buffer.from(keyed(text, 'binary'), 'latin1')).toEqual(expected);
+        }
+    }),
+  );
 });
 
 test('a derived key is the same each time, and another one for another key, owner or purpose', () => {

@@ -1,14 +1,34 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atOnce, eachInPieces, slices } from '../../src/model/pieces.ts';
+import { atOnce, eachInPieces, slices, type Turn } from '../../src/model/pieces.ts';
 
-test('every entry is worked on once, in order, and others may have their turn after each', () => {
+test('every entry is worked on once and in order', () => {
   fc.assert(
     fc.property(fc.array(fc.integer(), { maxLength: 300 }), (entries) => {
       const done: number[] = [];
-      const turns = [...eachInPieces(entries, (entry) => done.push(entry))];
+      atOnce(eachInPieces(entries, (entry) => done.push(entry)));
       expect(done).toEqual(entries);
-      expect(turns).toHaveLength(entries.length);
+    }),
+  );
+});
+
+test('others may run after each entry, or when the turn is over if the work knows the turn', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 50 }), (over) => {
+      const pieces = (turn: Turn | undefined) => {
+        let done = 0;
+        const ends: number[] = [];
+        const work = eachInPieces(over, () => (done += 1));
+        while (work.next(turn).done !== true) ends.push(done);
+        return ends;
+      };
+      const indexes = over.map((_, index) => index + 1);
+      expect(pieces(undefined)).toEqual(indexes);
+      const remaining = over.slice(1);
+      // The work knows the turn after its first piece.
+      expect(pieces({ isOver: () => remaining.shift() === true })).toEqual(
+        indexes.filter((count) => count === 1 || over[count - 1] === true),
+      );
     }),
   );
 });

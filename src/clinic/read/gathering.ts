@@ -1,4 +1,4 @@
-import type { Pieces } from '../../model/pieces.ts';
+import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { Appointment, InvalidRow } from '../../model/records.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import { type Instant, sameOverlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
@@ -88,17 +88,16 @@ export class Gathering {
   /** Returns the read for the next read. @param rows result of {@link end} @param window window of the result */
   reusable(rows: GatheredRows, window: TimeWindow): ReusableReading {
     if (this.#before?.rows === rows) return this.#before;
-    return { pages: this.#pages, holdsIn: sameOverlaps(timesIn(this.#pages), window), rows };
+    const { look, holdsIn } = sameOverlaps(window);
+    for (const time of timesIn(this.#pages)) look(time);
+    return { pages: this.#pages, holdsIn, rows };
   }
 
   *#look(): Pieces<void> {
     while (this.#looked < this.#pages.length) {
       const page = this.#pages[this.#looked] ?? [];
       this.#looked += 1;
-      for (const row of page) {
-        retain(this.#gathered, row, this.#isWanted);
-        yield;
-      }
+      yield* eachInPieces(page, (row) => retain(this.#gathered, row, this.#isWanted));
     }
   }
 }
