@@ -78,7 +78,7 @@ export interface TargetSetup extends PlannableTarget {
   supports: { presets?: readonly string[] };
   /** Null for a calendar. `patientHistory` computes derived properties; null if the mapping uses none. */
   crm: {
-    mapping: Pick<Mapping, 'needs' | 'map' | 'properties' | 'reads' | 'copies'>;
+    mapping: Pick<Mapping, 'needs' | 'map' | 'properties' | 'reads' | 'copies' | 'phone'>;
     patientHistory: Pick<PatientHistory, 'of' | 'covers'> | null;
     /** Mapped properties with which people refuse contact. */
     refusals: readonly Refusal[];

@@ -166,12 +166,19 @@ export function checkedObject(
 }
 
 /** Returns whether properties copied from a patient equal the patient's fields. An empty property belongs to no patient. */
-function isAsPatient({ properties }: CrmItem, patient: PatientDetails, { copies }: Pick<Mapping, 'copies'>): boolean {
+function isAsPatient(
+  { properties }: CrmItem,
+  patient: PatientDetails,
+  { copies, phone }: Pick<Mapping, 'copies' | 'phone'>,
+): boolean {
   return [...copies].every(([name, field]) => {
     const value = properties[name];
     if (typeof value !== 'string' || value === '') return true;
-    if (field === 'phone' || field === 'mobilePhone')
-      return phoneDigitsOf(value) === phoneDigitsOf(patient[field] ?? '');
+    if (field === 'phone' || field === 'mobilePhone') {
+      const written = patient[field] ?? '';
+      // A field can hold several numbers, or a zero for domestic calls, which the property has not.
+      return [written, phone(written) ?? ''].some((own) => phoneDigitsOf(own) === phoneDigitsOf(value));
+    }
     const { firstName, lastName } = patient;
     const own = field === 'fullName' ? [firstName, lastName].join('') : patient[field];
     return lettersOf(value) === lettersOf(own ?? '');

@@ -24,6 +24,8 @@ const FEWEST = 4;
 /** Final digits that identify a telephone with any country prefix. */
 const PHONE_DIGITS = 9;
 const FEWEST_PHONE_DIGITS = 7;
+/** Between two numbers of one field: 333 1234567 / 06 1234567. */
+const BETWEEN_NUMBERS = /[^\d\s().+-]+/;
 
 /** Cache size for texts and fact spellings, because most records share them. */
 const REMEMBERED = 5_000;
@@ -138,10 +140,10 @@ function phrasesOf(fact: PatientFact, written: string): readonly string[] {
     case 'first-name':
     case 'last-name':
       return nameParts(written);
-    case 'phone': {
-      const digits = phoneDigitsOf(written);
-      return digits.length < FEWEST_PHONE_DIGITS ? [] : [digits];
-    }
+    case 'phone':
+      return [...new Set([written, ...written.split(BETWEEN_NUMBERS)].map(phoneDigitsOf))].filter(
+        ({ length }) => length >= FEWEST_PHONE_DIGITS,
+      );
     case 'birth-date':
       return datesOf(written);
     case 'address':

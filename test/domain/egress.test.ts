@@ -278,11 +278,29 @@ describe('an object in a CRM', () => {
     expect(decided(mapping, { note: value })).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
 
+  /** Numbers as receptions write them: two in a field, with words, or with the zero for domestic calls. */
+  const frontDeskPhones = fc.constantFrom(
+    ...[
+      '333 1234567 / 06 1234567',
+      '06 1234567; cell. 347 7654321 (madre)',
+      'tel. 06 1234567',
+      '333 1234567 333 7654321',
+    ],
+    ...[
+      '+32 (0)2 123 45 67',
+      '+320100000 00',
+      '+44 (0)7700 900123',
+      '+47 21 23 45 67',
+      '0039 06 1234567',
+      '333-1234567-8',
+    ],
+  );
+
   test('is never blocked for values that its mapping derives from its own patient', () => {
     const text = fc.option(fc.string({ unit: 'grapheme', maxLength: 20 }));
     const transform = fc.constantFrom('upper', 'lower', 'title-case', 'first-line', null);
     const field = fc.constantFrom('firstName', 'lastName', 'fullName', 'email', 'taxCode', 'mobilePhone');
-    const phone = fc.option(fc.oneof(text, fc.stringMatching(/^\+?3[0-9 ]{5,14}$/)));
+    const phone = fc.option(fc.oneof(text, fc.stringMatching(/^\+?3[0-9 ]{5,14}$/), frontDeskPhones));
     const given = fc.record({ firstName: text, lastName: text, email: text, taxCode: text, mobilePhone: phone });
     fc.assert(
       fc.property(given, field, transform, fc.boolean(), (values, from, change, isNumber) => {

@@ -78,6 +78,8 @@ describe('a name that is too short to be recognized', () => {
     [{ ...GIULIA, address: { ...GIULIA.address!, street: 'Via Appia' } }, 'Via Appia', null],
     [{ ...GIULIA, address: { ...GIULIA.address!, street: 'R 1' } }, 'R 1', null],
     [{ ...NOBODY, lastName: '—Neri—' }, 'Neri', 'last-name'],
+    [{ ...NOBODY, phone: '333 1234567 / 06 7654321' }, 'call 333-1234567', 'phone'],
+    [{ ...NOBODY, phone: '333 1234567 / 06 7654321' }, '06 7654321', 'phone'],
     [{ ...NOBODY, phone: 'no digits' }, 'any text', null],
   ])('%o in "%s": %s', (who, text, fact) => {
     expect(told(text, {}, who)).toBe(fact);

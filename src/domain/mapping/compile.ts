@@ -77,6 +77,7 @@ export function compileMapping(crm: CrmFile, zone: string): Mapping {
       texts: compiled.flatMap(({ constants, texts }) => [...constants.filter(isText), ...texts]),
     },
     copies: new Map(compiled.flatMap(({ name, copied }) => (copied === null ? [] : [[name, copied]]))),
+    phone: rules.phone,
     needs: {
       history: uses((field) => derivedField(field) !== null),
       invoices: uses((field) => AMOUNTS.includes(derivedField(field) ?? '')),

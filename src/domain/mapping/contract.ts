@@ -56,6 +56,8 @@ export interface Mapping {
   reads: { field(path: string): boolean; texts: readonly string[] };
   /** Properties that copy a patient's field (ignoring case and spelling), with the field. */
   copies: ReadonlyMap<string, CopiedField>;
+  /** Returns the number in E.164 that a telephone field gives a property; null if the property has the field's text. */
+  phone(written: string): string | null;
   /** Additional data: appointment history for derived fields, invoices for amounts, doctors of invoices, catalogue of treatments. */
   needs: { history: boolean; invoices: boolean; doctors: boolean; treatment: boolean };
   /** Maps one record. A telephone number that was not seen before takes 0.2 ms; lists are mapped in pieces. */
