@@ -107,9 +107,8 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     rewrites: [
       {
         module: 'engine/identity.ts',
-        find: 'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));',
-        replace:
-          'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt, Math.random()])).subarray(0, KEY_BYTES));',
+        find: 'nameHash(JSON.stringify([form.stream, recordId, idAttempt]),',
+        replace: 'nameHash(JSON.stringify([form.stream, recordId, idAttempt, Math.random()]),',
       },
     ],
   },
