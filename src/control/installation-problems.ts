@@ -1,5 +1,5 @@
 import { message, type Text } from '../messages/message.ts';
-import { MirrorError, REDIS_FAULTS, STATE_WENT_BACK, storedError } from '../model/errors.ts';
+import { MirrorError, REDIS_FAULTS, STATE_WENT_BACK, type StoredError, storedError } from '../model/errors.ts';
 import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
 import type { RunningConfiguration, StateCounterView } from '../model/state-schemas.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -159,16 +159,16 @@ export function ofLoss(tenants: readonly TenantStatus[]): Problem[] {
   ];
 }
 
-/** Returns the last cycle with a loss as the cause of its missing login: a restored backup brings the login back. */
-export function withLossAsCause(
-  lastRun: TenantStatus['lastRun'],
+/** Returns the failure of a cycle or a target with a loss as the cause of its missing login: a restored backup brings the login back. */
+export function withLossAsCause<Failure extends StoredError>(
+  failure: Failure | null,
   { tenant, loss }: Pick<TenantStatus, 'tenant' | 'loss'>,
-): TenantStatus['lastRun'] {
-  if (loss === null || lastRun?.error?.code !== NOT_CONNECTED) return lastRun;
+): Failure | null {
+  if (loss === null || failure?.code !== NOT_CONNECTED) return failure;
   const remedy = message('restore-or', { command: `clinic-mirror accept-loss ${tenant}` });
   const { code } = loss;
   const error = new MirrorError(message('logins-lost'), { actor: 'authorization', code, retry: 'never', remedy });
-  return { ...lastRun, error: storedError(error, tenant) };
+  return { ...failure, ...storedError(error, tenant) };
 }
 
 /** Returns subjects of logins that a loss explains. The loss is reported once, so their vendors are not asked. */

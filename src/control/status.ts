@@ -218,16 +218,17 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
   const found = await Promise.all(
     [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
   );
-  const targets = found.map(withProgress);
-  const active = targets.filter(({ reason }) => reason !== 'paused');
   const loss = await lossOf(tenant.protection, uncertainty, connections);
+  const cause = { tenant: tenant.id, loss };
+  const targets = found.map((target) => withProgress({ ...target, failure: withLossAsCause(target.failure, cause) }));
+  const active = targets.filter(({ reason }) => reason !== 'paused');
   return {
     tenant: tenant.id,
     name: tenant.configuration.name,
     paused: tenant.configuration.paused,
     configuration: await configurationStatus(tenant),
     connections,
-    lastRun: withLossAsCause(lastRun ?? null, { tenant: tenant.id, loss }),
+    lastRun: lastRun == null ? null : { ...lastRun, error: withLossAsCause(lastRun.error, cause) },
     cycleEveryMs: tenant.pullEveryMs,
     targets,
     ...worstOf(active.length === 0 ? targets : active),

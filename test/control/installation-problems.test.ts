@@ -13,6 +13,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { render } from '../../src/messages/message.ts';
 import { redisFaultOf, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { notConnected } from '../../src/oauth/errors.ts';
 import { TENANT_OPERATIONS } from '../../src/operations/tenants.ts';
 import { keys } from '../../src/state/keys.ts';
 import { connectRedis, DAEMON_SEEN_LIFE_MS, proveWrites, watchRedis } from '../../src/state/redis.ts';
@@ -221,11 +222,12 @@ describe('a lost state', () => {
     expect(all.every(stopsInstallation)).toBe(true);
   });
 
-  test('is the cause of a cycle that had no login; a cycle that failed otherwise keeps its own error', () => {
+  test('is the cause of a failure that had no login; a failure of another kind remains', () => {
     const failed = (code: string) =>
-      ({ error: { code, texts: { message: 'sign in', remedy: 'clinic-mirror login' } } }) as never;
+      ({ code, sinceAt: NOW, texts: { message: 'sign in', remedy: 'clinic-mirror login' } }) as never;
     const loss = { code: 'state-went-back', sinceAt: NOW } as const;
-    const told = withLossAsCause(failed('not-connected'), { tenant: 'aurora', loss })?.error;
+    const told = withLossAsCause(failed('not-connected'), { tenant: 'aurora', loss });
+    expect(told).toMatchObject({ sinceAt: NOW });
     expect(told).toMatchObject({ code: 'state-went-back', remedy: expect.stringMatching(/accept-loss aurora$/) });
     expect(JSON.stringify(told)).not.toMatch(/clinic-mirror login|sign in/);
     expect(withLossAsCause(failed('html-answer'), { tenant: 'aurora', loss })).toEqual(failed('html-answer'));
@@ -248,6 +250,11 @@ describe('a lost state', () => {
     await redis.connect().flushall();
     expect(await tenant.protection.uncertainty()).toMatchObject({ code: 'state-lost' });
     world.installation.connections = async () => [never, loginOf('never')];
+    // A lane finds the missing login before or after a status is read.
+    for (const { id } of tenant.targets.values()) {
+      const failure = { ...storedError(notConnected('doctor-1'), tenant.id), sinceAt: NOW };
+      await tenant.targetStore.write(id, { failure });
+    }
     const shown = await show(world);
     expect(shown).toMatch(/state-lost|forgotten and opted-out/);
     expect(shown).not.toMatch(/not-connected|clinic-mirror login|signed in/);
