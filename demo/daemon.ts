@@ -11,6 +11,8 @@ const CLI = fileURLToPath(new URL('../bin/clinic-mirror.js', import.meta.url));
 /** The daemon in a separate process. */
 export interface DaemonProcess {
   process: ChildProcess;
+  /** Until it runs, or has exited. */
+  started: Promise<unknown>;
   /** Asks it to end and waits. @returns its exit code */
   stop(): Promise<number | null>;
   kill(): Promise<void>;
@@ -46,12 +48,13 @@ export function startDaemon(
     await exited;
     return child.exitCode;
   };
+  const started = Promise.race([runs, exited]);
   async function stop(): Promise<number | null> {
     // A signal before the daemon listens would end it as an interrupted start.
-    await Promise.race([runs, exited]);
+    await started;
     return end('SIGTERM');
   }
-  return { process: child, stop, kill: async () => void (await end('SIGKILL')) };
+  return { process: child, started, stop, kill: async () => void (await end('SIGKILL')) };
 }
 
 /** Runs a command of the product to its end. */

@@ -32,18 +32,24 @@ const THEIRS = 'theirs';
 const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
 
 /**
- * Longest description whose parts are separated, and largest number of compared characters. Above these limits, the whole description
- * belongs to users. Own choice.
+ * Longest description whose parts are separated, and largest number of compared characters: a millisecond for an event, since a list may
+ * have a thousand such events. Above these limits, the whole description belongs to users. Own choice.
  */
 const LONGEST_SEPARATED = 20_000;
-const MOST_COMPARED = 500_000;
+const MOST_COMPARED = 100_000;
 /** Cost of one comparison in characters, apart from its text. */
 const COMPARISON = 100;
 /** Largest number of compared lines of an event without a stamp. Each comparison errs once in 262,144 times. Own choice. */
 const MOST_LINES = 100;
 
-/** Each HTML tag or entity is one token. A tag contains no `<`, so that tags without end need one pass. */
-const TOKENS: Readonly<Record<DescriptionFormat, RegExp>> = { plain: /./gsu, html: /<[^<>]*>|&#?\w{1,8};|./gsu };
+/**
+ * Characters between spaces and escapes are one token, as is each HTML tag or entity. A tag contains no `<`, so that tags without end need
+ * one pass.
+ */
+const TOKENS: Readonly<Record<DescriptionFormat, RegExp>> = {
+  plain: /[^\s\\]+/gu,
+  html: /<[^<>]*>|&#?\w{1,8};|[^\s\\<&]+|[<&]/gu,
+};
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
   '&lt;': '<',
@@ -58,8 +64,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
  */
 export function toDescriptionStamp(description: string | null): string {
   if (description === null) return THEIRS;
-  const signs = signsOf(description, 'plain').map(({ sign }) => sign);
-  return `ours.${signs.length}.${digestOf(signs)}`;
+  const { joined, at } = signsOf(description, 'plain');
+  return `ours.${at.length}.${digestOf(joined)}`;
 }
 
 /**
@@ -74,19 +80,20 @@ export function readDescription(
   stamp: string | null | undefined,
   form: DescriptionFormat,
 ): DescriptionParts {
-  const signs = text.length > LONGEST_SEPARATED ? [] : signsOf(text, form);
   if (stamp === THEIRS) return { ours: null, theirs: text.trim() === '' ? '' : text };
   const [, count, digest] = OURS.exec(stamp ?? '') ?? [];
   if (Number(count) === 0 || text.trim() === '') return { ours: plainOf(text, form), theirs: '' };
   if (count === undefined) return unstampedParts(text, form);
   const length = Number(count);
-  const { joined, starts } = joinedSigns(signs);
-  const lastStart = Math.min(signs.length - length, Math.floor(MOST_COMPARED / (length + COMPARISON)));
-  for (let first = 0; first <= lastStart; first += 1) {
-    if (digestOfText(joined.slice(starts[first], starts[first + length])) !== digest) continue;
-    const some = signs.slice(first, first + length);
-    const [before, after] = [text.slice(0, some[0]!.at), text.slice(some.at(-1)!.end)];
-    const theirs = [before, after].map(withoutLine).filter((part) => signsOf(part, form).length > 0);
+  const signs = signsOf(text.length > LONGEST_SEPARATED ? '' : text, form);
+  const { joined, starts, at, end } = signs;
+  let compared = 0;
+  for (const first of wordsFirst(signs, at.length - length)) {
+    compared += length + COMPARISON;
+    if (compared > MOST_COMPARED) break;
+    if (digestOf(joined.slice(starts[first], starts[first + length])) !== digest) continue;
+    const [before, after] = [text.slice(0, at[first]), text.slice(end[first + length - 1])];
+    const theirs = [before, after].map(withoutLine).filter((part) => signsOf(part, form).at.length > 0);
     if (theirs.length === 0) return { ours: plainOf(text, form), theirs: '' };
     // A space at the end of clinic-mirror's text belongs to the text, if the separator shows its end.
     const [space = ''] = /^[^\S\n]*(?=\n-{8}\n)/.exec(after) ?? [];
@@ -173,25 +180,46 @@ export function lengthOfTheirs({ theirs }: Pick<DescriptionParts, 'theirs'>): nu
   return theirs === '' ? 0 : theirs.length + LINE.length + 2;
 }
 
-interface Sign {
-  sign: string;
-  at: number;
-  end: number;
+/** The compared characters of a text, without spaces, escapes and tags. Lists of numbers, since a text has thousands of them. */
+interface Signs {
+  /** All signs as one text, and the position of each in it, with the end of the last. */
+  joined: string;
+  starts: number[];
+  /** Position of each sign in the text, and position after it. */
+  at: number[];
+  end: number[];
 }
 
-/** Returns the compared characters of a text with their positions, without spaces, escapes and tags. */
-function signsOf(text: string, form: DescriptionFormat): Sign[] {
-  return [...text.matchAll(TOKENS[form])].flatMap(({ 0: token, index: at }) => {
-    const sign = ENTITIES[token] ?? token;
-    return isTag(token) || /^[\s\\]$/u.test(sign) ? [] : [{ sign, at, end: at + token.length }];
-  });
+function signsOf(text: string, form: DescriptionFormat): Signs {
+  const parts: string[] = [];
+  const [starts, at, end]: [number[], number[], number[]] = [[0], [], []];
+  let length = 0;
+  const add = (sign: number, from: number, to: number) => {
+    length += sign;
+    starts.push(length);
+    at.push(from);
+    end.push(to);
+  };
+  for (const { 0: token, index } of text.matchAll(TOKENS[form])) {
+    const isMarkup = form === 'html' && /^[<&]/.test(token);
+    if (isMarkup && isTag(token)) continue;
+    const signs = isMarkup ? [ENTITIES[token] ?? token] : token;
+    let from = index;
+    for (const sign of signs) {
+      const to = isMarkup ? index + token.length : from + sign.length;
+      add(sign.length, from, to);
+      from = to;
+    }
+    parts.push(...(isMarkup ? signs : [token]));
+  }
+  return { joined: parts.join(''), starts, at, end };
 }
 
-/** Returns the signs as one text, and the position of each, with the position after the last. */
-function joinedSigns(signs: readonly Sign[]): { joined: string; starts: number[] } {
-  const starts = [0];
-  for (const { sign } of signs) starts.push(starts.at(-1)! + sign.length);
-  return { joined: signs.map(({ sign }) => sign).join(''), starts };
+/** Returns the positions up to a last one, the starts of words first: there, a text of clinic-mirror mostly begins. */
+function* wordsFirst({ at, end }: Signs, last: number): Generator<number> {
+  const isWord = (first: number) => end[first - 1] !== at[first];
+  for (let first = 0; first <= last; first += 1) if (isWord(first)) yield first;
+  for (let first = 0; first <= last; first += 1) if (!isWord(first)) yield first;
 }
 
 function plainOf(text: string, form: DescriptionFormat): string {
@@ -221,11 +249,7 @@ function withoutEnd(part: string): string {
   return trimmed;
 }
 
-function digestOf(signs: readonly string[]): string {
-  return digestOfText(signs.join(''));
-}
-
-function digestOfText(text: string): string {
+function digestOf(text: string): string {
   return hash('sha256', text, 'buffer').subarray(0, 8).toString('base64url');
 }
 

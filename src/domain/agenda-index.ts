@@ -9,8 +9,8 @@ export interface AgendaIndex {
   readonly source: AppointmentList;
   /** Appointments of the given agendas. */
   of(agendaIds: 'all' | readonly string[]): Generator<Appointment>;
-  /** Ids of the appointments of the given agendas. They lie together in memory, unlike the records of the whole list. */
-  idsOf(agendaIds: readonly string[]): ReadonlySet<string>;
+  /** Returns a predicate: whether an id is of an appointment of the given agendas. A lookup in the list of all records costs several times more. */
+  memberOf(agendaIds: readonly string[]): (recordId: string) => boolean;
   /** Number of appointments of other agendas that overlap a window. */
   countOverlapping(agendaIds: readonly string[], window: TimeWindow): number;
   /**
@@ -41,6 +41,8 @@ interface AgendaList {
   appointments: Appointment[];
   /** Appointments of several agendas among them; most clinics have none. */
   shared: readonly Appointment[];
+  /** Ids of the appointments; computed on first use, and once for all questions of a cycle. */
+  ids(): ReadonlySet<string>;
   /** Computed on first use, because a plan for changed appointments needs no revision. */
   revision(): string;
 }
@@ -62,25 +64,24 @@ export function indexByAgenda(source: AppointmentList, before: AgendaIndex | nul
     if (counted.length > MOST_WINDOWS) counted.shift();
     return cached.counts;
   };
-  function* of(agendaIds: 'all' | readonly string[]): Generator<Appointment> {
-    const names = namesIn(agendaIds);
-    for (const id of names) {
-      const list = lists.get(id);
-      if (list?.shared.length === 0) yield* list.appointments;
-      else
-        for (const one of list?.appointments ?? []) {
-          if (one.agendaIds === undefined || one.agendaIds.find((each) => names.has(each)) === id) yield one;
-        }
-    }
-  }
   return {
     source,
     lists,
-    of,
-    idsOf(agendaIds) {
-      const ids = new Set<string>();
-      for (const { id } of of(agendaIds)) ids.add(id);
-      return ids;
+    *of(agendaIds) {
+      const names = namesIn(agendaIds);
+      for (const id of names) {
+        const list = lists.get(id);
+        if (list?.shared.length === 0) yield* list.appointments;
+        else
+          for (const one of list?.appointments ?? []) {
+            if (one.agendaIds === undefined || one.agendaIds.find((each) => names.has(each)) === id) yield one;
+          }
+      }
+    },
+    memberOf(agendaIds) {
+      const [first, ...others] = agendaIds.flatMap((id) => lists.get(id)?.ids() ?? []);
+      if (first === undefined) return () => false;
+      return others.length === 0 ? (id) => first.has(id) : (id) => first.has(id) || others.some((ids) => ids.has(id));
     },
     countOverlapping(agendaIds, window) {
       const own = new Set(agendaIds);
@@ -141,6 +142,7 @@ function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null
         : {
             appointments: those,
             shared: shared.get(agenda) ?? [],
+            ids: lazily(() => new Set(those.map(({ id }) => id))),
             revision: lazily(cached === undefined ? nameOf(those) : randomUUID),
           },
     );

@@ -105,8 +105,8 @@ export function listedFor(
 ): (recordId: string) => boolean {
   const isListed = listedIn(snapshot);
   if (crm !== null || agendas === 'all') return isListed;
-  const own = lazily(() => byAgenda.idsOf(agendas));
-  return (id) => own().has(id) || isListed(id);
+  const isOwn = lazily(() => byAgenda.memberOf(agendas));
+  return (id) => isOwn()(id) || isListed(id);
 }
 
 /** Returns the ids of unusable records. */

@@ -118,11 +118,11 @@ function ofAgendas(
   }: Pick<CycleInput, 'clinicReading' | 'byAgenda'> & Listed<Appointment>,
   events: ComparableView<Appointment>,
 ): Pick<TargetView, 'compare' | 'countPassedOver'> {
-  const own = byAgenda.idsOf(agendas);
+  const isOwn = byAgenda.memberOf(agendas);
   const strays = new Map<string, Appointment>();
   for (const ids of [links.keys(), pending.keys(), pinned]) {
     for (const id of ids) {
-      const appointment = own.has(id) ? undefined : snapshot.records.get(id);
+      const appointment = isOwn(id) ? undefined : snapshot.records.get(id);
       if (appointment !== undefined) strays.set(id, appointment);
     }
   }

@@ -15,7 +15,7 @@ import {
   recordUnplaced,
 } from './lane.ts';
 import { removeAll } from './late-writes.ts';
-import { readState } from './open.ts';
+import { readState } from './load-or-rebuild.ts';
 import { auditRules } from './policy.ts';
 import type { Engine, EngineTarget, RemoteChanges } from './ports.ts';
 import { type Lease, laneLease, type StoredTarget } from './store.ts';

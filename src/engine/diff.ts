@@ -46,7 +46,7 @@ export interface DiffInput<Source = SourceRecord> {
   /** Records that a complete snapshot omitted and an individual fetch confirmed as gone. */
   vanished: ReadonlySet<string>;
   /** Records that the source reports only as cancelled or deleted. */
-  tombstones: Iterable<string>;
+  tombstones: readonly string[];
   window: TimeWindow;
   /** Removed records by the record that replaces each: its object takes over the additions of users. */
   predecessors?: ReadonlyMap<string, string>;
@@ -102,16 +102,25 @@ export function absentCandidates(
   seen: (recordId: string) => boolean,
 ): string[] {
   const candidates: string[] = [];
-  const consider = (one: TimeSpan & { recordId: string }) => {
-    if (overlaps(one, window) && !seen(one.recordId)) candidates.push(one.recordId);
-  };
-  for (const link of state.links.values()) {
-    if (state.pending.get(link.recordId)?.want !== 'absent') consider(link);
-  }
-  for (const pending of state.pending.values()) {
-    if (pending.want === 'present' && !state.links.has(pending.recordId)) consider(pending);
-  }
+  for (const recordId of heldIn(state, window)) if (!seen(recordId)) candidates.push(recordId);
   return candidates;
+}
+
+/** Returns the ids of the records that the target has or is to have in a window. A complete snapshot of the window shows each. */
+export function* heldIn({ links, pending }: PushedState, window: TimeWindow): Generator<string> {
+  for (const link of links.values()) {
+    if (overlaps(link, window) && pending.get(link.recordId)?.want !== 'absent') yield link.recordId;
+  }
+  for (const entry of pending.values()) {
+    if (entry.want === 'present' && !links.has(entry.recordId) && overlaps(entry, window)) yield entry.recordId;
+  }
+}
+
+/** Returns whether {@link heldIn} names a record. */
+export function isHeldIn({ links, pending }: PushedState, window: TimeWindow, recordId: string): boolean {
+  const entry = pending.get(recordId);
+  const span = links.get(recordId) ?? entry;
+  return span !== undefined && entry?.want !== 'absent' && overlaps(span, window);
 }
 
 /**
@@ -127,24 +136,25 @@ export function outlying({ links, pending }: PushedState, window: TimeWindow): s
 /** Compares the expected state with the target. Pure: equal input gives an equal plan, and a completed plan gives an empty plan. */
 export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   const result: Diff = { changes: [], released: [], timed: [], unchanged: 0, unsettled: 0 };
-  const handled = new Set<string>();
+  const { links, pending } = input.state;
+  const passed = [...links.values()].filter((link) => hasPassed(link, input.window)).map(({ recordId }) => recordId);
+  const withoutRecord = new Set([...input.tombstones, ...input.vanished, ...passed]);
   yield* eachInPieces(input.records, (record) => {
     const described = input.describe(record);
     const change = compare(record, described, input, result);
     if (change === 'leave') return;
-    handled.add(described.id);
+    withoutRecord.delete(described.id);
     if (change !== null) result.changes.push(change);
   });
   const takeOut = (recordId: string, reason: ReasonCode) => {
-    const effective = effectiveOf(recordId, input.state);
-    if (effective !== null && !handled.has(recordId)) result.changes.push(absent(recordId, reason, effective));
-    handled.add(recordId);
+    if (!withoutRecord.delete(recordId)) return;
+    const effective = effectiveOf(links.get(recordId), pending.get(recordId));
+    if (effective !== null) result.changes.push(absent(recordId, reason, effective));
   };
   for (const recordId of input.tombstones) takeOut(recordId, 'cancelled');
   for (const recordId of input.vanished) takeOut(recordId, 'vanished');
-  for (const link of input.state.links.values()) {
-    const isOutside = hasPassed(link, input.window) && !handled.has(link.recordId);
-    if (isOutside && !input.state.pending.has(link.recordId)) result.released.push(link.recordId);
+  for (const recordId of passed) {
+    if (withoutRecord.has(recordId) && !pending.has(recordId)) result.released.push(recordId);
   }
   return result;
 }
@@ -163,16 +173,19 @@ function compare<Source>(
   result: Diff,
 ): PlannedChange | null | 'leave' {
   const { id } = record;
-  const effective = effectiveOf(id, input.state);
+  const link = input.state.links.get(id);
+  const pending = input.state.pending.get(id);
+  const effective = effectiveOf(link, pending);
   if (!overlaps(record, input.window)) {
     const outside = outsideWindow(record, effective, input);
     if (outside !== 'compare') return outside;
   }
-  const idAttempt = input.state.links.get(id)?.idAttempt ?? 0;
+  const idAttempt = link?.idAttempt ?? 0;
   const asItIs = () => {
     result.unchanged += 1;
-    if (input.state.pending.has(id)) result.unsettled += 1;
-    recordTime(record, input.state, result);
+    // A pending write contains its own time.
+    if (pending !== undefined) result.unsettled += 1;
+    else if (link !== undefined) recordTime(record, link, result);
     return null;
   };
   const cachedFingerprint = input.fingerprints?.get(source, idAttempt) ?? null;
@@ -252,17 +265,13 @@ function writableDifference(
 }
 
 /** Returns the content after pending changes, which are newer than the link; null without an object. */
-function effectiveOf(recordId: string, state: PushedState): Effective | null {
-  const pending = state.pending.get(recordId);
-  if (pending === undefined) return state.links.get(recordId) ?? null;
+function effectiveOf(link: Link | undefined, pending: PendingChange | undefined): Effective | null {
+  if (pending === undefined) return link ?? null;
   const { fingerprint, startAt, endAt } = pending;
   return fingerprint === null ? null : { fingerprint, startAt, endAt, drift: null };
 }
 
-/** A pending write contains its own time. */
-function recordTime({ id, startAt, endAt }: SourceRecord, { links, pending }: PushedState, { timed }: Diff): void {
-  const link = links.get(id);
-  if (link === undefined || pending.has(id)) return;
+function recordTime({ id, startAt, endAt }: SourceRecord, link: Link, { timed }: Diff): void {
   const differs = Math.abs(link.startAt - startAt) >= SECOND_MS || Math.abs(link.endAt - endAt) >= SECOND_MS;
   if (differs || link.isRebuilt === true) timed.push({ recordId: id, fingerprint: link.fingerprint, startAt, endAt });
 }

@@ -6,8 +6,8 @@ import type { Instant } from '../model/time.ts';
 import { confirmAll, gapsConfirmed, missingFrom, nextOutside } from './confirm.ts';
 import type { PushedState } from './diff.ts';
 import { restorationsOf } from './drift.ts';
+import { loadOrRebuildStates, readState } from './load-or-rebuild.ts';
 import { type LoadContext, plannedBefore } from './memo.ts';
-import { openStates, readState } from './open.ts';
 import { withheldIn } from './policy.ts';
 import type {
   Confirmations,
@@ -137,7 +137,7 @@ async function openAll<T extends EngineTarget>(
   { loadContext: { reading, wentBackAt }, lease }: { loadContext: LoadContext; lease: Lease | null },
   signal: AbortSignal,
 ): Promise<{ opened: Opened<T>[]; skippedTargets: readonly SkippedTarget[] }> {
-  const { states, skippedTargets } = await openStates(engine, targets, { reading, lease, wentBackAt }, signal);
+  const { states, skippedTargets } = await loadOrRebuildStates(engine, targets, { reading, lease, wentBackAt }, signal);
   const opened: Opened<T>[] = [];
   for (const [target, state] of states) {
     // Records that an operator restored. The planner removes damaged pins.

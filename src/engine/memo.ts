@@ -95,12 +95,7 @@ export async function recordIdle(
   { reading, doneTargets, loadContext }: Cycle,
   lease: Lease,
 ): Promise<void> {
-  const versions = new Map(
-    doneTargets.flatMap(({ id }) => {
-      const version = loadContext.summaries.get(id)?.linksVersion ?? null;
-      return version === null ? [] : [[id, version]];
-    }),
-  );
+  const versions = new Map(doneTargets.map(({ id }) => [id, loadContext.summaries.get(id)?.linksVersion ?? null]));
   if (versions.size === 0) return;
   const idleRecord = {
     plannedAt: clock(),
@@ -119,13 +114,7 @@ function nameOf(target: EngineTarget, { reading, summaries, forgotten }: LoadCon
 /** Returns whether only records and links determine a target's content. */
 function isAtRest(target: EngineTarget, { reading, gaps, summaries, holds, wentBackAt }: LoadContext): boolean {
   const summary = summaries.get(target.id);
-  if (
-    summary === undefined ||
-    summary.linksVersion === null ||
-    summary.pending > 0 ||
-    target.preparedContainer === null
-  )
-    return false;
+  if (summary === undefined || summary.pending > 0 || target.preparedContainer === null) return false;
   const { adoptedAt, failure, wentBackAt: adoptedFor } = summary.record;
   const isAdopted = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
   return (

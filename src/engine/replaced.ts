@@ -1,6 +1,6 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import { HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../model/time.ts';
-import { absentCandidates, type PushedState } from './diff.ts';
+import { heldIn, isHeldIn, type PushedState } from './diff.ts';
 
 /** Comparison of a read with the targets' records. */
 export interface ReadingFacts {
@@ -15,9 +15,13 @@ export interface ReadingFacts {
 }
 
 /** Record ids instead of numbers: a record in several targets is counted once. */
-export interface ReadingRecords extends Readonly<Record<Exclude<keyof ReadingFacts, 'ids'>, ReadonlySet<string>>> {
-  /** Computed on demand, because few reads require the check. */
+export interface ReadingRecords {
+  readonly added: ReadonlySet<string>;
+  readonly rewritten: ReadonlySet<string>;
+  /** Records of the target that the read should show. Computed on demand, because most reads need few of them. */
   ids(): Iterable<string>;
+  /** Whether the read does not show one of {@link ids}. */
+  lacks(recordId: string): boolean;
   /** If contents are not comparable: by how many milliseconds the start of known records moved; 0 for a record without a time. */
   shifts: ReadonlyMap<string, number>;
 }
@@ -33,33 +37,38 @@ const CONTENTS_FROM = 10;
  * @param all records of one target, or of all targets of a tenant: small targets are judged together
  */
 export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
-  const idsOf = (name: 'unlisted' | 'added' | 'rewritten') => new Set(all.flatMap((records) => [...records[name]]));
   const moved = movedApart(new Map(all.flatMap(({ shifts }) => [...shifts])));
-  const unlisted = idsOf('unlisted').size;
-  const rewritten = new Set([...idsOf('rewritten'), ...moved]).size;
-  const facts: ReadingFacts = {
-    unlisted,
-    rewritten,
-    get ids() {
-      return distinctIn(all, unlisted + Math.max(unlisted, rewritten) / SHARE + 1);
-    },
-    get added() {
-      return idsOf('added').size;
-    },
-  };
+  const added = new Set(all.flatMap((records) => [...records.added])).size;
+  const rewritten = new Set([...all.flatMap((records) => [...records.rewritten]), ...moved]).size;
+  if (showsMoreThan(mostShownIfReplaced({ added, rewritten }), all)) return false;
+  const ids = new Set(all.flatMap((records) => [...records.ids()]));
+  const unlisted = [...ids].filter((id) => isLackedBy(all, id)).length;
+  const facts = { added, rewritten, unlisted, ids: ids.size };
   return replacesIds(facts) || replacesContents(facts);
 }
 
-/** Counts known records up to the number that decides the check. */
-function distinctIn(all: readonly ReadingRecords[], enough: number): number {
-  const ids = new Set<string>();
+/** Returns the most known records that a read can show if {@link replacesIds} or {@link replacesContents} holds; −1 if neither can. */
+export function mostShownIfReplaced({ added, rewritten }: Pick<ReadingFacts, 'added' | 'rewritten'>): number {
+  const byIds = added < IDS_FROM ? -1 : (added * (1 - SHARE)) / SHARE;
+  const byContents = rewritten < CONTENTS_FROM ? -1 : rewritten / SHARE;
+  return Math.max(byIds, byContents);
+}
+
+/** Looks at known records until more than `most` are shown: an ordinary read of thousands needs few lookups. */
+function showsMoreThan(most: number, all: readonly ReadingRecords[]): boolean {
+  if (most < 0) return true;
+  const shown = new Set<string>();
   for (const each of all) {
     for (const id of each.ids()) {
-      ids.add(id);
-      if (ids.size >= enough) return ids.size;
+      if (!isLackedBy(all, id)) shown.add(id);
+      if (shown.size > most) return true;
     }
   }
-  return ids.size;
+  return false;
+}
+
+function isLackedBy(all: readonly ReadingRecords[], recordId: string): boolean {
+  return all.some((records) => records.lacks(recordId));
 }
 
 /**
@@ -165,13 +174,12 @@ export function checkReading(
   const isRewritten = (change: PlannedChange) =>
     isComparable && isListed(change.recordId) && rewrites(change, essentials);
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
-  const recordsInWindow = () => absentCandidates(state, window, () => false);
   const records: ReadingRecords = {
-    ids: recordsInWindow,
-    unlisted: new Set(absentCandidates(state, window, isListed)),
+    ids: () => heldIn(state, window),
+    lacks: (id) => isHeldIn(state, window, id) && !isListed(id),
     added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
     rewritten: idsOf(changes.filter(isRewritten)),
-    shifts: new Map(isComparable ? [] : recordsInWindow().map((id) => [id, shiftOf(id, state, startOf)])),
+    shifts: new Map(isComparable ? [] : [...heldIn(state, window)].map((id) => [id, shiftOf(id, state, startOf)])),
   };
   return { records, decided: decisionOn(holds, changes) };
 }

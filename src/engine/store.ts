@@ -277,9 +277,9 @@ export interface TargetTable {
   write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter>>): Promise<void>;
   /**
    * Records that targets have no changes. Skips targets whose links, outbox or failure changed concurrently. Fenced by the planner's lease.
-   * @param looked targets with the version of their links
+   * @param looked targets with the version of their links; null before the first
    */
-  recordIdle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
+  recordIdle(looked: ReadonlyMap<string, string | null>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
   /**
    * Records the freshness of a target, unless the target was overtaken since the start of the plan.
    * @param overtaken counter before the plan

@@ -15,7 +15,7 @@ import {
 import type { Pieces } from './pieces.ts';
 
 /** Bytes that are parsed without a break: a millisecond. A single string is not divided, but is at most {@link MOST_UNSPLIT_BYTES} long. */
-const PIECE_BYTES = 65_536;
+const PIECE_BYTES = 32_768;
 
 /** A parsed text, or why it was not parsed: too many values or levels, or no JSON; with the values that it cost. */
 type Parsed = ({ value: unknown } | { fault: 'costly' | 'malformed' }) & { cost: number };

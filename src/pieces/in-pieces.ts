@@ -1,7 +1,7 @@
 import type { Pieces, Turn } from '../model/pieces.ts';
 
 /** Maximum time of all long works together without a pause for lease renewals, vendor answers and health checks. */
-const TURN_MS = 2;
+const TURN_MS = 1;
 
 /** One of this number of iterations is for the work that waits longest. */
 const TURNS_OF_LONGEST_WAIT = 4;

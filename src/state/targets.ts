@@ -102,7 +102,7 @@ function openRecords(
     async recordIdle(looked, { plannedAt, plannedUnder, asOf }, lease) {
       for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
         const targetKeys = slice.flatMap(([target]) => targetKeysOf(target));
-        const values = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
+        const values = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version ?? '')];
         await scripts.confirm(redis, lease, targetKeys, values);
       }
     },

@@ -124,7 +124,7 @@ describe('the description of an event', () => {
       });
     const notes = `${'long note '.repeat(19)}\n`.repeat(97);
     recoveredParts(read(notes, null), 'plain', counting('none'));
-    expect(compared.join('').length).toBeLessThan(500_000);
+    expect(compared.join('').length).toBeLessThan(100_000);
     const parts = recoveredParts(read(`Dr. Verdi\nRoom 2\n${notes}`, null), 'plain', counting('Dr. Verdi\nRoom 2'));
     expect(parts).toEqual({ ours: 'Dr. Verdi\nRoom 2', theirs: notes.trim() });
   });
@@ -153,6 +153,12 @@ describe('the description of an event', () => {
         expect(joinDescription(null, notes)).toBe(theirs.trim());
       }),
     );
+  });
+
+  test('is found inside a word, and after hundreds of words of a user', () => {
+    expect(read(`Ring${OURS}twice`)).toEqual({ ours: OURS, theirs: 'Ring\ntwice' });
+    const above = Array.from({ length: 700 }, (_, index) => `note${index}`).join(' ');
+    expect(read(`${above}\n${OURS}`)).toEqual({ ours: OURS, theirs: above });
   });
 
   test('is searched only up to a limit: a longer text belongs to the user', () => {

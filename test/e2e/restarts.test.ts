@@ -11,7 +11,7 @@ const redis = useRedis();
 /** Waiting for the leases and locks of dead processes to expire would take far longer than the test. */
 const TEN_MINUTES_MS = 600_000;
 const RESTARTS = 3;
-/** From a start to the first write, though a process that died elsewhere holds the lane. */
+/** From the end of the start to the first write, though a process that died elsewhere holds the lane. */
 const RESUMES_MS = 10_000;
 
 test('a daemon that is killed after each planned cycle writes again at once after each restart', async () => {
@@ -55,6 +55,7 @@ test('a daemon that was killed on another host in the middle of a write is succe
       return passed;
     };
     proxy.add({ url: BATCHES, fault: { kind: 'rewrite', request } });
+    await daemon.started;
     await waitFor(() => daemon.process.signalCode === 'SIGKILL', { what: 'a write', timeoutMs });
     proxy.clear();
     await moveToAnotherHost();

@@ -7,6 +7,8 @@ import {
   absentCandidates,
   type DiffInput,
   diff,
+  heldIn,
+  isHeldIn,
   outlying,
   type PushedState,
   restoring,
@@ -509,6 +511,27 @@ describe('records that are absent from a complete snapshot', () => {
     ]);
     const state = { links, pending: new Map() };
     expect(absentCandidates(state, WINDOW, nobody)).toEqual(['into', 'moment', 'last', 'across']);
+  });
+
+  test('are those that a single question names, for any links and pending changes', () => {
+    const spans = fc.constantFrom(-30 * DAY_MS, 0, HOUR_MS, 400 * DAY_MS).map((offsetMs) => {
+      const startAt = WINDOW.fromAt + offsetMs;
+      return { startAt, endAt: startAt + HOUR_MS };
+    });
+    const ids = fc.constantFrom('a', 'b', 'c');
+    const linked = fc.array(fc.tuple(ids, spans));
+    const waitingFor = fc.array(fc.tuple(ids, spans, fc.constantFrom('present' as const, 'absent' as const)));
+    fc.assert(
+      fc.property(linked, waitingFor, (some, others) => {
+        const links = new Map(some.map(([id, span]) => [id, linkOf(id, 'f', span)]));
+        const pending = new Map(
+          others.map(([recordId, span, want]) => [recordId, { recordId, want, ...span } as PendingChange]),
+        );
+        const state = { links, pending };
+        const named = ['a', 'b', 'c', 'unknown'].filter((id) => isHeldIn(state, WINDOW, id));
+        expect([...heldIn(state, WINDOW)].sort()).toEqual(named);
+      }),
+    );
   });
 });
 

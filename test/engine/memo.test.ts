@@ -42,6 +42,24 @@ describe('a calendar for which nothing was planned', () => {
     }
   });
 
+  test('is not opened again if it never had an appointment, until its first', async () => {
+    const shared = await openShared(redis);
+    const { clinic } = shared;
+    clinic.appointments.set('1', appointmentOf('1', { agendaId: 'a1', treatmentId: 't1' }));
+    const tenant = worldOf(shared, 'studio-rossi', 'appointments').tenant();
+    await cycle(tenant);
+    await pull(tenant);
+    const read = vi.spyOn(tenant.links, 'read');
+    shared.now += HOUR_MS;
+    await pull(tenant);
+    expect(opened(read)).toEqual([]);
+    const { idleAsOf, plannedAsOf } = await tenant.targetStore.read('assistant');
+    expect([idleAsOf, plannedAsOf]).toEqual([shared.now, shared.now]);
+    clinic.appointments.set('2', appointmentOf('2', { agendaId: 'a2', treatmentId: 't1' }));
+    const run = await pull(tenant);
+    expect(run.targets.find(({ target }) => target === 'assistant')?.planned).toEqual({ new: 1 });
+  });
+
   test('is not opened again when its appointments are recreated with equal content', async () => {
     const { shared, tenant, read } = await settled();
     async function pullAnew() {

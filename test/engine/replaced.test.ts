@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   checkReading,
+  mostShownIfReplaced,
   movedApart,
   type ReadingFacts,
   type ReadingRecords,
@@ -162,14 +163,28 @@ describe('records that moved by different times', () => {
   });
 });
 
+test('no read replaces nearly all if it shows more known records than the limit for its changes', () => {
+  fc.assert(
+    fc.property(facts, (one) => {
+      const isReplaced = replacesIds(one) || replacesContents(one);
+      if (isReplaced) expect(one.ids - one.unlisted).toBeLessThanOrEqual(mostShownIfReplaced(one));
+    }),
+  );
+  expect(mostShownIfReplaced({ added: 4, rewritten: 9 })).toBe(-1);
+});
+
 describe('several targets are evaluated together', () => {
   const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => `r${first + index}`);
   const recordsOf = ({
     ids = [],
+    unlisted = new Set<string>(),
     ...given
-  }: Partial<Omit<ReadingRecords, 'ids'>> & { ids?: Iterable<string> }): ReadingRecords => ({
+  }: Partial<Omit<ReadingRecords, 'ids' | 'lacks'>> & {
+    ids?: Iterable<string>;
+    unlisted?: ReadonlySet<string>;
+  }): ReadingRecords => ({
     ids: () => ids,
-    unlisted: new Set(),
+    lacks: (id) => unlisted.has(id),
     added: new Set(),
     rewritten: new Set(),
     shifts: new Map(),
@@ -208,15 +223,17 @@ describe('several targets are evaluated together', () => {
       fc.property(fc.array(held, { maxLength: 4 }), (targets) => {
         const all = targets.map(({ first, count, unlisted, rewritten, added }, index) => {
           const ids = idsFrom(first, count);
-          return recordsOf({
+          return {
             ...{ ids, unlisted: new Set(ids.slice(0, unlisted)), rewritten: new Set(ids.slice(-rewritten)) },
             added: new Set(idsFrom(100 + 10 * index, added)),
-          });
+          };
         });
-        const sizeOf = (name: 'unlisted' | 'added' | 'rewritten') => union(all.map((one) => one[name])).size;
-        const ids = union(all.map((one) => one.ids())).size;
-        const whole = { ids, unlisted: sizeOf('unlisted'), added: sizeOf('added'), rewritten: sizeOf('rewritten') };
-        expect(replacesNearlyAll(all)).toBe(replacesIds(whole) || replacesContents(whole));
+        const sizeOf = (name: 'ids' | 'unlisted' | 'added' | 'rewritten') => union(all.map((one) => one[name])).size;
+        const whole = {
+          ...{ ids: sizeOf('ids'), unlisted: sizeOf('unlisted') },
+          ...{ added: sizeOf('added'), rewritten: sizeOf('rewritten') },
+        };
+        expect(replacesNearlyAll(all.map(recordsOf))).toBe(replacesIds(whole) || replacesContents(whole));
       }),
     );
   });
@@ -261,8 +278,10 @@ test('no more records are counted than the decision needs, and enough for it', (
   function* ids(): Iterable<string> {
     for (; counted < 1_000; counted += 1) yield `r${counted}`;
   }
-  const records = { ids, unlisted: new Set<string>(), added: new Set<string>(), rewritten, shifts: new Map() };
+  const records = { ids, lacks: () => false, added: new Set<string>(), rewritten, shifts: new Map() };
   expect(replacesNearlyAll([records])).toBe(false);
+  expect(counted).toBeLessThan(20);
+  expect(replacesNearlyAll([{ ...records, rewritten: new Set() }])).toBe(false);
   expect(counted).toBeLessThan(20);
 });
 
@@ -344,7 +363,8 @@ describe('a read is compared with what was written', () => {
 
   test('every record of the window counts, and those that the read does not show', () => {
     const { records } = checked({ state: stateOf(['a', 'b']), isListed: (id) => id !== 'b' });
-    expect([[...records.ids()], [...records.unlisted]]).toEqual([['a', 'b'], ['b']]);
+    const ids = [...records.ids()];
+    expect([ids, ids.filter(records.lacks), records.lacks('unknown')]).toEqual([['a', 'b'], ['b'], false]);
   });
 
   test('a start is compared with the newest write; a record without a time did not move', () => {

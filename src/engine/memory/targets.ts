@@ -71,7 +71,7 @@ export class MemoryTargets implements TargetTable {
     this.#change(target, fields);
   }
 
-  async recordIdle(looked: ReadonlyMap<string, string>, idle: IdleRecord, lease: Lease): Promise<void> {
+  async recordIdle(looked: ReadonlyMap<string, string | null>, idle: IdleRecord, lease: Lease): Promise<void> {
     const { leases, links, countPending } = this.#parts;
     if (looked.size > 0) leases.check(lease);
     const { plannedAt, plannedUnder, asOf } = idle;

@@ -41,8 +41,12 @@ test('a plan without changes proves freshness only for a target as it was looked
   const lease = await leases.tryTake('plan');
   if (lease === null) throw new Error('the lease is busy');
   await targetStore.write(TARGET, { container: 'c', adoptedAt: NOW, unconfirmed: 2 });
-  links.change(TARGET, new Map());
   const idle = { plannedAt: NOW, plannedUnder: 1, asOf: NOW };
+  await targetStore.recordIdle(new Map([[TARGET, null]]), { ...idle, plannedUnder: 7, asOf: null }, lease);
+  expect(await targetStore.read(TARGET)).toMatchObject({ plannedUnder: 7 });
+  links.change(TARGET, new Map());
+  await targetStore.recordIdle(new Map([[TARGET, null]]), { ...idle, plannedUnder: 8 }, lease);
+  expect(await targetStore.read(TARGET)).toMatchObject({ plannedUnder: 7 });
   await targetStore.recordIdle(new Map([[TARGET, '0']]), idle, lease);
   expect(await targetStore.read(TARGET)).toMatchObject({ plannedAsOf: null, unconfirmed: 2 });
   await targetStore.recordIdle(new Map([[TARGET, '1']]), { ...idle, asOf: null }, lease);

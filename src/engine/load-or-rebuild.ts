@@ -17,8 +17,8 @@ import { IDENTITY_KEY_CHANGED, type Lease, type LinkTable, laneLease, type Store
  */
 const ENDS_CYCLE: ReadonlySet<string> = new Set([IDENTITY_KEY_CHANGED, SUPERSEDED]);
 
-/** Options of opening the states of targets. */
-export interface Opening {
+/** Options of loading the states of targets. */
+export interface LoadingOptions {
   reading: Reading;
   /** Null for read-only use. */
   lease: Lease | null;
@@ -29,22 +29,22 @@ export interface Opening {
  * Returns the last writes to every target, from its links. Missing or lost links are rebuilt from the target's objects. If these objects
  * are unreadable, the cycle skips the target and continues with the others.
  */
-export async function openStates<T extends EngineTarget>(
+export async function loadOrRebuildStates<T extends EngineTarget>(
   tenant: Engine,
   targets: readonly T[],
-  opening: Opening,
+  loading: LoadingOptions,
   signal: AbortSignal,
 ): Promise<{ states: Map<T, PushedState>; skippedTargets: readonly SkippedTarget[] }> {
   const states = new Map<T, PushedState>();
   const skipped: SkippedTarget[] = [];
   for (const target of targets) {
-    const unread = opening.reading.unreadFor(target);
+    const unread = loading.reading.unreadFor(target);
     if (unread !== null) {
       skipped.push({ target: target.id, code: unread });
       continue;
     }
     try {
-      const state = await openOrRecordFailure(tenant, target, opening, signal);
+      const state = await loadOrRecordFailure(tenant, target, loading, signal);
       if (state === null) skipped.push({ target: target.id, code: 'backing-off' });
       else states.set(target, state);
     } catch (error) {
@@ -57,19 +57,19 @@ export async function openStates<T extends EngineTarget>(
   return { states, skippedTargets: skipped };
 }
 
-/** Opens a state. Records a failure here, while the daemon knows the host that caused it. */
-function openOrRecordFailure(
+/** Loads a state. Records a failure here, while the daemon knows the host that caused it. */
+function loadOrRecordFailure(
   tenant: Engine,
   target: EngineTarget,
-  opening: Opening,
+  loading: LoadingOptions,
   signal: AbortSignal,
 ): Promise<PushedState | null> {
   return tenant.outages.watch(async () => {
     try {
-      return await openState(tenant, target, opening, signal);
+      return await loadOrRebuildState(tenant, target, loading, signal);
     } catch (error) {
       const failure = asMirrorError(error);
-      const isRecorded = opening.lease !== null && !signal.aborted && !ENDS_CYCLE.has(failure.code);
+      const isRecorded = loading.lease !== null && !signal.aborted && !ENDS_CYCLE.has(failure.code);
       if (isRecorded) await recordFailure(tenant, target, failure);
       throw failure;
     }
@@ -77,16 +77,16 @@ function openOrRecordFailure(
 }
 
 /**
- * Opens the state of one target.
+ * Loads the state of one target, or rebuilds its links from the objects of the target.
  * @returns null if the target must be read first but is paused or busy
  */
-async function openState(
+async function loadOrRebuildState(
   tenant: Engine,
   target: EngineTarget,
-  opening: Opening,
+  loading: LoadingOptions,
   signal: AbortSignal,
 ): Promise<PushedState | null> {
-  const { reading, lease, wentBackAt } = opening;
+  const { reading, lease, wentBackAt } = loading;
   // Objects written in the lost period have no link, and would remain permanently after their record is gone.
   const isAdopted = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
   let record = await tenant.targetStore.read(target.id);
@@ -108,7 +108,7 @@ async function openState(
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return null;
   try {
-    return await rebuildLinks(tenant, target, { stored: record.container, opening }, { lane, signal });
+    return await rebuildLinks(tenant, target, { stored: record.container, loading }, { lane, signal });
   } finally {
     await lane.release();
   }
@@ -164,7 +164,7 @@ async function isReplaced(
 async function rebuildLinks(
   tenant: Engine,
   target: EngineTarget,
-  { stored, opening: { reading, wentBackAt } }: { stored: string | null; opening: Opening },
+  { stored, loading: { reading, wentBackAt } }: { stored: string | null; loading: LoadingOptions },
   { lane, signal }: { lane: Lease; signal: AbortSignal },
 ): Promise<PushedState> {
   const container = await prepareContainer(tenant.links, target, stored, signal);
