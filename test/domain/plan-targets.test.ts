@@ -31,8 +31,9 @@ function frozen<Value>(value: Value): Value {
 function told({ plans, failed, gone }: PlannedTargets) {
   return {
     plans: plans.map(({ target, reading, ...plan }) => {
-      const records = reading === null ? null : { ...reading.records, ids: [...reading.records.ids()] };
-      return { ...plan, target: target.id, reading: reading && { ...reading, records } };
+      const { ids, lacks, ...records } = reading?.records ?? { ids: () => [], lacks: () => false };
+      const asked = [...ids()].map((id) => [id, lacks(id)]);
+      return { ...plan, target: target.id, reading: reading && { ...reading, records: { ...records, asked } } };
     }),
     failed: [...failed.keys()],
     gone: [...gone].map(([id, patients]) => [id, [...patients]]),

@@ -53,7 +53,7 @@ describe('a text of many pieces', () => {
       }
       breaks += 1;
     }
-    expect(breaks).toBe(Math.floor(page.length / 65_560));
+    expect(breaks).toBe(Math.floor(page.length / 32_780));
   });
 
   test.each([

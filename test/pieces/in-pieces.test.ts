@@ -150,8 +150,8 @@ const turnsIn = (seen: readonly string[]) =>
     .split('|')
     .filter((pieces) => pieces !== '');
 
-test('others have their turn after two milliseconds of work, and no sooner', async () => {
-  await everyLookTakes(0.75);
+test('others have their turn after a millisecond of work, and no sooner', async () => {
+  await everyLookTakes(0.375);
   const seen: string[] = [];
   const end = countTurns(seen);
   expect(await inPieces(named('a', 50, seen))).toBe('a');
@@ -162,7 +162,7 @@ test('others have their turn after two milliseconds of work, and no sooner', asy
 });
 
 test('several long works together have one turn, and each of them ends', async () => {
-  await everyLookTakes(0.75);
+  await everyLookTakes(0.375);
   const seen: string[] = [];
   const end = countTurns(seen);
   const names = ['a', 'b', 'c', 'd', 'e'];
@@ -175,7 +175,7 @@ test('several long works together have one turn, and each of them ends', async (
 });
 
 test('a short work does not wait for all long ones', async () => {
-  await everyLookTakes(0.75);
+  await everyLookTakes(0.375);
   const seen: string[] = [];
   const end = countTurns(seen);
   const long = Array.from({ length: 20 }, () => inPieces(named('l', 100, seen)));
@@ -190,7 +190,7 @@ test('a short work does not wait for all long ones', async () => {
 });
 
 test('a loop of its own pauses only if the turn is over', async () => {
-  await everyLookTakes(0.75);
+  await everyLookTakes(0.375);
   const seen: string[] = [];
   const end = countTurns(seen);
   for (let step = 0; step < 30; step += 1) {
@@ -204,7 +204,7 @@ test('a loop of its own pauses only if the turn is over', async () => {
 });
 
 test('stopped work ends between two pieces', async () => {
-  await everyLookTakes(0.75);
+  await everyLookTakes(0.375);
   const stop = new AbortController();
   let done = 0;
   const busy = function* (): Pieces<void> {

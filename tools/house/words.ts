@@ -66,10 +66,6 @@ export const TERMS: readonly Term[] = [
     term: 'hold',
     meaning: 'Changes above a limit of the guard. They wait until an operator releases or discards them.',
   },
-  {
-    term: 'journal',
-    meaning: 'One line for each object that a run updated or removed. `undo` restores the objects from these lines.',
-  },
   { term: 'outbox', meaning: 'The encrypted changes of a target that the vendor has not confirmed yet.' },
   { term: 'lane', meaning: 'The one worker that writes to a target at a time, under a lease.' },
   { term: 'lease', meaning: 'A lock in Redis that expires, with a fencing number that every write under it states.' },
@@ -80,11 +76,6 @@ export const TERMS: readonly Term[] = [
   {
     term: 'audit',
     meaning: 'The comparison of a target with the stored links. The *audit log* records actions of operators.',
-  },
-  {
-    term: 'vanished',
-    meaning:
-      'A record that a complete snapshot lacks and that single requests report as gone. Its object may be removed.',
   },
   { term: 'pin', meaning: 'A record that an operator restored. The rules of a target do not remove the record again.' },
   {
