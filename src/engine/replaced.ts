@@ -41,9 +41,14 @@ export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
   const added = new Set(all.flatMap((records) => [...records.added])).size;
   const rewritten = new Set([...all.flatMap((records) => [...records.rewritten]), ...moved]).size;
   if (showsMoreThan(mostShownIfReplaced({ added, rewritten }), all)) return false;
-  const ids = new Set(all.flatMap((records) => [...records.ids()]));
-  const unlisted = [...ids].filter((id) => isLackedBy(all, id)).length;
-  const facts = { added, rewritten, unlisted, ids: ids.size };
+  const [ids, unlisted] = [new Set<string>(), new Set<string>()];
+  for (const each of all) {
+    for (const id of each.ids()) {
+      ids.add(id);
+      if (each.lacks(id)) unlisted.add(id);
+    }
+  }
+  const facts = { added, rewritten, unlisted: unlisted.size, ids: ids.size };
   return replacesIds(facts) || replacesContents(facts);
 }
 
@@ -54,21 +59,26 @@ export function mostShownIfReplaced({ added, rewritten }: Pick<ReadingFacts, 'ad
   return Math.max(byIds, byContents);
 }
 
-/** Looks at known records until more than `most` are shown: an ordinary read of thousands needs few lookups. */
+/** Each record is looked up in each target. With more lookups, counting all records costs less. */
+const MOST_LOOKUPS = 10_000;
+
+/**
+ * Looks at known records until more than `most` are shown: an ordinary read of thousands needs few lookups. False also if
+ * {@link MOST_LOOKUPS} decide nothing.
+ */
 function showsMoreThan(most: number, all: readonly ReadingRecords[]): boolean {
   if (most < 0) return true;
   const shown = new Set<string>();
+  let lookups = 0;
   for (const each of all) {
     for (const id of each.ids()) {
-      if (!isLackedBy(all, id)) shown.add(id);
+      lookups += all.length;
+      if (lookups > MOST_LOOKUPS) return false;
+      if (!all.some((records) => records.lacks(id))) shown.add(id);
       if (shown.size > most) return true;
     }
   }
   return false;
-}
-
-function isLackedBy(all: readonly ReadingRecords[], recordId: string): boolean {
-  return all.some((records) => records.lacks(recordId));
 }
 
 /**

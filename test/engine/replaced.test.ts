@@ -285,6 +285,20 @@ test('no more records are counted than the decision needs, and enough for it', (
   expect(counted).toBeLessThan(20);
 });
 
+test('lookups grow with the records of all targets, not with records times targets', () => {
+  let lookups = 0;
+  const targets = Array.from({ length: 300 }, (_, target): ReadingRecords => {
+    const ids = Array.from({ length: 100 }, (_, index) => `${target}/${index}`);
+    const lacks = () => {
+      lookups += 1;
+      return false;
+    };
+    return { ids: () => ids, lacks, added: new Set(), rewritten: new Set(ids.slice(0, 20)), shifts: new Map() };
+  });
+  expect(replacesNearlyAll(targets)).toBe(false);
+  expect(lookups).toBeLessThan(300 * 100 + 11_000);
+});
+
 const WINDOW = { fromAt: 0, toAt: 1_000 * HOUR_MS };
 const AT_TEN = { startAt: 10 * HOUR_MS, endAt: 11 * HOUR_MS };
 type ReadingInput = Parameters<typeof checkReading>[1];
