@@ -171,6 +171,8 @@ test('no read replaces nearly all if it shows more known records than the limit 
     }),
   );
   expect(mostShownIfReplaced({ added: 4, rewritten: 9 })).toBe(-1);
+  expect(mostShownIfReplaced({ added: 75, rewritten: 9 })).toBe(25);
+  expect(mostShownIfReplaced({ added: 4, rewritten: 12 })).toBe(16);
 });
 
 describe('several targets are evaluated together', () => {
@@ -285,19 +287,33 @@ test('no more records are counted than the decision needs, and enough for it', (
   expect(counted).toBeLessThan(20);
 });
 
-test('lookups grow with the records of all targets, not with records times targets', () => {
-  let lookups = 0;
-  const targets = Array.from({ length: 300 }, (_, target): ReadingRecords => {
-    const ids = Array.from({ length: 100 }, (_, index) => `${target}/${index}`);
-    const lacks = () => {
-      lookups += 1;
-      return false;
-    };
-    return { ids: () => ids, lacks, added: new Set(), rewritten: new Set(ids.slice(0, 20)), shifts: new Map() };
-  });
-  expect(replacesNearlyAll(targets)).toBe(false);
-  expect(lookups).toBeLessThan(300 * 100 + 11_000);
+test('a read that shows as many known records as the limit, and no more, replaces nearly all', () => {
+  const ids = Array.from({ length: 17 }, (_, index) => `r${index}`);
+  const rewritten = new Set(ids.slice(0, 12));
+  const rest = { lacks: () => false, added: new Set<string>(), rewritten, shifts: new Map() };
+  const isReplaced = (count: number) => replacesNearlyAll([{ ...rest, ids: () => ids.slice(0, count) }]);
+  expect([16, 17].map(isReplaced)).toEqual([true, false]);
 });
+
+test.each([
+  [20, false],
+  [90, true],
+])(
+  'lookups grow with the records of all targets, not with records times targets: %i of 100 rewritten',
+  (count, isReplaced) => {
+    let lookups = 0;
+    const targets = Array.from({ length: 300 }, (_, target): ReadingRecords => {
+      const ids = Array.from({ length: 100 }, (_, index) => `${target}/${index}`);
+      const lacks = () => {
+        lookups += 1;
+        return false;
+      };
+      return { ids: () => ids, lacks, added: new Set(), rewritten: new Set(ids.slice(0, count)), shifts: new Map() };
+    });
+    expect(replacesNearlyAll(targets)).toBe(isReplaced);
+    expect(lookups).toBeLessThan(300 * 100 + 11_000);
+  },
+);
 
 const WINDOW = { fromAt: 0, toAt: 1_000 * HOUR_MS };
 const AT_TEN = { startAt: 10 * HOUR_MS, endAt: 11 * HOUR_MS };
