@@ -11,12 +11,13 @@ export const LONGEST_WITH_COMMENTS = 4 * LONGEST_PLAIN;
 const DEEPEST = 50;
 
 /**
- * What a plain file does not have outside its comments: anchors, aliases, tags, directives, several documents, explicit keys, and numbers
- * that a YAML parser may read differently (octal, binary, with underscores or exponents, with a sign before a point). The full parser reads
- * such files, so that their meaning does not depend on the parser.
+ * What a plain file does not have outside its comments: anchors, aliases, tags, directives, several documents, explicit keys, blocks of text
+ * with all their last lines or with a stated indentation, and numbers that a YAML parser may read differently (octal, binary, with
+ * underscores or exponents, with a sign before a point). The full parser reads such files, so that their meaning does not depend on the
+ * parser. `js-yaml` also takes an indented `---` for the start of a document.
  */
 const NOT_PLAIN =
-  /(?:^|[\s,[{:-])[&*!]\S|^%|^(?:---|\.\.\.)|^\s*(?:- +)*\?(?:\s|$)|__proto__|(?:^|[\s:,[{-])[-+]?(?:0[box\d]|\d[\d.]*[_eE]|\.\d)|[-+]\./m;
+  /(?:^|[\s,[{:-])[&*!]\S|^%|^ *(?:---|\.\.\.)|[|>]-?[+\d]|^\s*(?:- +)*\?(?:\s|$)|__proto__|(?:^|[\s:,[{-])[-+]?(?:0[box\d]|\d[\d.]*[_eE]|\.\d)|[-+]\./m;
 
 /** Tabs, other control characters, and half characters. */
 const UNUSUAL_CHARACTER = /[^\n\x20-\x7E\u00A0-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]/;
