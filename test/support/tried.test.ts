@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tryCases } from './tried.ts';
@@ -24,6 +25,17 @@ test('tries all cases if there is enough time, and a requested number without a 
   expect(calm.seen).toHaveLength(30);
   await tryCases('cases', wished.property, { least: 7, most: 30, forMs: 0 }, '50');
   expect(wished.seen).toHaveLength(50);
+});
+
+test('no case is under way after the end of the time: it would change the state of the next test', async () => {
+  let underWay = 0;
+  const property = fc.asyncProperty(fc.integer(), async () => {
+    underWay += 1;
+    for (let turn = 0; turn < 200; turn += 1) await setImmediate();
+    underWay -= 1;
+  });
+  await tryCases('cases', property, { least: 1, most: 100_000, forMs: 50 });
+  expect(underWay).toBe(0);
 });
 
 test.each([3, 20])('the failure of case %s includes the seed', async (fails) => {
