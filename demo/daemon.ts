@@ -11,7 +11,7 @@ const CLI = fileURLToPath(new URL('../bin/clinic-mirror.js', import.meta.url));
 /** The daemon in a separate process. */
 export interface DaemonProcess {
   process: ChildProcess;
-  /** Until it runs, or has exited. */
+  /** Resolves when the daemon runs, or has exited. */
   started: Promise<unknown>;
   /** Asks it to end and waits. @returns its exit code */
   stop(): Promise<number | null>;

@@ -32,8 +32,8 @@ const THEIRS = 'theirs';
 const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
 
 /**
- * Longest description whose parts are separated, and largest number of compared characters: a millisecond for an event, since a list may
- * have a thousand such events. Above these limits, the whole description belongs to users. Own choice.
+ * Longest description whose parts are separated, and largest number of compared characters: at most four milliseconds for an event, since
+ * a list may have a thousand such events. Above these limits, the whole description belongs to users. Own choice.
  */
 const LONGEST_SEPARATED = 20_000;
 const MOST_COMPARED = 100_000;
