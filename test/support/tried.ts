@@ -9,7 +9,7 @@ export interface Tries {
   forMs: number;
 }
 
-/** Cases between two looks at the time. */
+/** Cases between two checks of the time. */
 const TRIED_TOGETHER = 10;
 
 /**
@@ -33,7 +33,7 @@ export async function tryCases<Case>(
   };
   const run = (numRuns: number) => fc.assert(property, { numRuns, asyncReporter: report });
   await run(wished === undefined ? least : Number(wished));
-  // A time limit of fast-check would leave the last case running beside the next test.
+  // A time limit of fast-check would leave the last case running during the next test.
   while (wished === undefined && tried < most && performance.now() - begun < forMs) {
     await run(Math.min(TRIED_TOGETHER, most - tried));
   }
