@@ -7,7 +7,7 @@ import { parsedBy } from '../errors.ts';
 import { withLogin } from '../flow.ts';
 import { bodyOf, isSuccess, type WireResponse } from '../wire.ts';
 import { errors, requireNothing, toMirrorError } from './errors.ts';
-import { LARGEST_ANSWER_BYTES } from './limits.ts';
+import { LARGEST_ANSWER_BYTES, MOST_ANSWER_VALUES } from './limits.ts';
 import { accountSchema } from './schemas.ts';
 
 export interface ClientOptions {
@@ -53,7 +53,11 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
       maxResponseBytes: LARGEST_ANSWER_BYTES,
       signal,
     });
-    return { status: answer.status, body: await bodyOf(answer, label), retryAfterMs: answer.retryAfterMs };
+    return {
+      status: answer.status,
+      body: await bodyOf(answer, label, MOST_ANSWER_VALUES),
+      retryAfterMs: answer.retryAfterMs,
+    };
   };
   const send = (call: HubSpotCall) =>
     withLogin({ authorizer, loginRefused: errorOf }, signal, (authorization) => sendOnce(call, authorization));

@@ -20,6 +20,12 @@ export const TYPE_IDS: Readonly<Record<string, string>> = { contacts: '0-1', dea
 /** Largest response: a batch of objects with hundreds of properties each, or the list of all properties with their options. */
 export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
+/**
+ * Values in an answer, as `model/json` counts them: three times those of all properties of a type with many options, and of a page of
+ * objects with three hundred properties each. Own choice.
+ */
+export const MOST_ANSWER_VALUES = 200_000;
+
 /** Characters of one value (developers.hubspot.com, properties). */
 export const LONGEST_VALUE = 65_536;
 

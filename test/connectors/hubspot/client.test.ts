@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient, type HubSpotCall, pathsOf, readAccount } from '../../../src/connectors/hubspot/client.ts';
+import { MOST_ANSWER_VALUES } from '../../../src/connectors/hubspot/limits.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/http/client.ts';
 import { NO_SIGNAL } from './support.ts';
 
@@ -73,4 +74,11 @@ test.each([
 test('an account without a number is an unexpected-answer', async () => {
   const { client } = openClient([200, { timeZone: 'Europe/Zurich' }]);
   await expect(readAccount(client, PATHS)).rejects.toMatchObject({ code: 'unexpected-answer' });
+
+  test('with more values than an ordinary answer has is refused', async () => {
+    const answerOf = (count: number): [number, object] => [200, { results: Array.from({ length: count }, () => ({})) }];
+    const { client } = openClient(answerOf(MOST_ANSWER_VALUES / 2), answerOf(MOST_ANSWER_VALUES + 1));
+    expect(await client.send(CALL)).toMatchObject({ status: 200 });
+    await expect(client.send(CALL)).rejects.toMatchObject({ actor: 'contract', code: 'answer-too-large' });
+  });
 });
