@@ -90,7 +90,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
   {
     source: 'JSON of Google, Microsoft, HubSpot, Salesforce and other CRMs',
     input: mebibytes(google.LARGEST_ANSWER_BYTES),
-    output: `as JSON of a clinic, for all parts of a batch together; of Microsoft ${count(outlook.MOST_ANSWER_VALUES)}, of HubSpot ${count(hubspot.MOST_ANSWER_VALUES)} and of another CRM ${count(MOST_UNSPLIT_VALUES)} values; a page of ${count(google.EVENTS_PAGE_SIZE)} (Google), ${count(outlook.LARGEST_PAGE)} (Microsoft), ${count(hubspot.LARGEST_LIST)} (HubSpot) and ${count(salesforce.PAGE_SIZE)} (Salesforce) objects`,
+    output: `as JSON of a clinic, for all parts of a batch together; of Microsoft ${count(outlook.MOST_ANSWER_VALUES)}, of HubSpot ${count(hubspot.MOST_ANSWER_VALUES)} (except its list of properties) and of another CRM ${count(MOST_UNSPLIT_VALUES)} values; a page of ${count(google.EVENTS_PAGE_SIZE)} (Google), ${count(outlook.LARGEST_PAGE)} (Microsoft), ${count(hubspot.LARGEST_LIST)} (HubSpot) and ${count(salesforce.PAGE_SIZE)} (Salesforce) objects`,
     pause: 'pieces of 32 KiB, or one string of 2 MiB; objects are read with breaks',
     bounds: { pauseMs: 40, memoryMebibytes: 450 },
     pays: 'the target',

@@ -25,6 +25,8 @@ export interface HubSpotCall {
   method: 'GET' | 'POST';
   path: string;
   body?: object;
+  /** Largest number of values in the answer. Default {@link MOST_ANSWER_VALUES}. */
+  mostValues?: number;
 }
 
 /** Sends calls under one signal. */
@@ -43,7 +45,8 @@ export interface HubSpotClient {
 export function createClient(options: ClientOptions, signal: AbortSignal): HubSpotClient {
   const { http, authorizer, clock, apiUrl, zone } = options;
   const errorOf = (answer: WireResponse) => toMirrorError(answer, { at: clock(), zone: zone() });
-  const sendOnce = async ({ label, method, path, body }: HubSpotCall, authorization: string): Promise<WireResponse> => {
+  const sendOnce = async (call: HubSpotCall, authorization: string): Promise<WireResponse> => {
+    const { label, method, path, body, mostValues = MOST_ANSWER_VALUES } = call;
     const answer = await http.send({
       label,
       method,
@@ -55,7 +58,7 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
     });
     return {
       status: answer.status,
-      body: await bodyOf(answer, label, MOST_ANSWER_VALUES),
+      body: await bodyOf(answer, label, mostValues),
       retryAfterMs: answer.retryAfterMs,
     };
   };

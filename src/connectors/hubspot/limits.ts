@@ -21,8 +21,8 @@ export const TYPE_IDS: Readonly<Record<string, string>> = { contacts: '0-1', dea
 export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
 /**
- * Values in an answer, as `model/json` counts them: three times those of all properties of a type with many options, and of a page of
- * objects with three hundred properties each. Own choice.
+ * Values in an answer, as `model/json` counts them: four times those of a page of 200 objects with a hundred properties each. The list of
+ * properties may have more, because of its options. Own choice.
  */
 export const MOST_ANSWER_VALUES = 200_000;
 

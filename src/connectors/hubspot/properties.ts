@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { message, type Text } from '../../messages/message.ts';
 import type { MappedProperty, PropertyKind } from '../../model/items.ts';
+import { MOST_VALUES } from '../../model/json.ts';
 import { parsedBy } from '../errors.ts';
 import { KEY_OF_NOTHING } from '../find-apart.ts';
 import { type Choices, chooseAll, chooseOptions, type ListOption } from '../fitting.ts';
@@ -121,7 +122,7 @@ async function readCatalogue(
 ): Promise<Map<string, PropertyDefinition>> {
   const query = sensitivity === 'non_sensitive' ? '' : `?dataSensitivity=${sensitivity}`;
   const path = `${paths.properties(object)}${query}`;
-  const answer = await client.send({ label: 'hubspot.properties.list', method: 'GET', path });
+  const answer = await client.send({ label: 'hubspot.properties.list', method: 'GET', path, mostValues: MOST_VALUES });
   // HubSpot may refuse the list of sensitive properties for accounts without sensitive data, and for connections without that permission.
   // Such accounts have no sensitive properties.
   if (query !== '' && (answer.status === 400 || answer.status === 403)) return new Map();
