@@ -5,6 +5,11 @@
  * and costs a sixth more processor time (decisions/2026-11-30-memory-sizes-of-the-process.md).
  */
 const SEMI_SPACE_MEBIBYTES = 16;
+/**
+ * Growth of V8's old generation until the next collection, in percent of what the last one left. V8's own choice is up to 300, and what a
+ * collection frees stays with the process until it is idle (decisions/2026-12-01-growth-of-the-heap.md).
+ */
+const GROWTH_PERCENT = 50;
 /** Heaps of the C library. Its own choice is eight for each CPU, and each keeps what its threads returned. */
 const MALLOC_ARENAS = '2';
 
@@ -19,8 +24,8 @@ export function withDaemonMemory(args) {
   const isSized = [env.NODE_OPTIONS ?? '', ...execArgv].some((text) => text.includes('-semi-space-size'));
   const isReplaceable = typeof process.execve === 'function' && process.send === undefined;
   if (isSized || !isReplaceable || !args.includes('run')) return;
-  const option = `--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`;
-  process.execve(execPath, [execPath, ...execArgv, option, ...argv.slice(1)], {
+  const options = [`--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`, `--heap-growing-percent=${GROWTH_PERCENT}`];
+  process.execve(execPath, [execPath, ...execArgv, ...options, ...argv.slice(1)], {
     ...env,
     MALLOC_ARENA_MAX: env.MALLOC_ARENA_MAX ?? MALLOC_ARENAS,
   });

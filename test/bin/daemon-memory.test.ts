@@ -15,7 +15,7 @@ function program(): string {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   mkdirSync(join(folder, 'src'));
   const seen = `JSON.stringify({
-    sizes: process.execArgv.filter((each) => each.includes('semi-space')),
+    sizes: process.execArgv.filter((each) => /semi-space|heap-growing/.test(each)),
     arenas: process.env.MALLOC_ARENA_MAX ?? null,
     args: process.argv.slice(2),
   })`;
@@ -29,7 +29,7 @@ function seenBy(file: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   return JSON.parse(output) as { sizes: string[]; arenas: string | null; args: string[] };
 }
 
-const SIZES = ['--max-semi-space-size=16'];
+const SIZES = ['--max-semi-space-size=16', '--heap-growing-percent=50'];
 
 test.each([
   { args: ['run'], sizes: SIZES, arenas: '2' },

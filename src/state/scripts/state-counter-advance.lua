@@ -4,14 +4,14 @@
 -- @include stored
 local stateCounter = KEYS[1]
 local mark, now, by, isLost = tonumber(ARGV[1]), ARGV[2], ARGV[3], 0
-local wentBackAt = redis.call('HGET', stateCounter, 'wentBackAt')
-local stored = redis.call('HGET', stateCounter, 'counter')
-local counter = wholeOf(stored)
+local stored, storedAt, wentBackAt, storedTo =
+  unpack(redis.call('HMGET', stateCounter, 'counter', 'at', 'wentBackAt', 'wentBackTo'))
+local counter, at, wentBackTo = wholeOf(stored), wholeOf(storedAt), wholeOf(storedTo)
 -- A damaged counter is a loss, because it shows none.
 local isDamaged = (stored and not isWhole(stored)) or (wentBackAt and not tonumber(wentBackAt))
-local at = wholeOf(redis.call('HGET', stateCounter, 'at'))
 if counter < mark or isDamaged then
   counter = math.max(counter, mark)
+  wentBackAt, wentBackTo = ARGV[4], at
   redis.call('HSET', stateCounter, 'wentBackAt', ARGV[4], 'wentBackTo', at, 'counter', counter)
   isLost = 1
 end
@@ -20,4 +20,4 @@ if by ~= '0' then
   redis.call('HSET', stateCounter, 'at', now)
   at = now
 end
-return {counter, at, redis.call('HGET', stateCounter, 'wentBackAt') or '0', wholeOf(redis.call('HGET', stateCounter, 'wentBackTo')), isLost}
+return {counter, at, wentBackAt or '0', wentBackTo, isLost}
