@@ -60,7 +60,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
       },
       {
         module: 'state/scripts/state-counter-advance.lua',
-        find: "redis.call('HGET', stateCounter, 'wentBackAt') or '0', wholeOf(redis.call('HGET', stateCounter, 'wentBackTo')), isLost}",
+        find: "wentBackAt or '0', wentBackTo, isLost}",
         replace: "'0', '0', 0}",
       },
     ],
