@@ -21,7 +21,9 @@ const MALLOC_ARENAS = '2';
  */
 export function withDaemonMemory(args) {
   const { env, execArgv, execPath, argv } = process;
-  const isSized = [env.NODE_OPTIONS ?? '', ...execArgv].some((text) => text.includes('-semi-space-size'));
+  const isSized = [env.NODE_OPTIONS ?? '', ...execArgv].some((text) =>
+    /-semi-space-size|-heap-growing-percent/.test(text),
+  );
   const isReplaceable = typeof process.execve === 'function' && process.send === undefined;
   if (isSized || !isReplaceable || !args.includes('run')) return;
   const options = [`--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`, `--heap-growing-percent=${GROWTH_PERCENT}`];

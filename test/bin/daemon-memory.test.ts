@@ -23,9 +23,12 @@ function program(): string {
   return join(folder, 'bin/clinic-mirror.js');
 }
 
-function seenBy(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+function seenBy(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, chosen: readonly string[] = []) {
   const { MALLOC_ARENA_MAX: _, ...others } = process.env;
-  const output = execFileSync(process.execPath, [file, ...args], { encoding: 'utf8', env: { ...others, ...env } });
+  const output = execFileSync(process.execPath, [...chosen, file, ...args], {
+    encoding: 'utf8',
+    env: { ...others, ...env },
+  });
   return JSON.parse(output) as { sizes: string[]; arenas: string | null; args: string[] };
 }
 
@@ -43,6 +46,8 @@ test('sizes that the operator chose stay', () => {
   const file = program();
   const chosen = `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=32`;
   expect(seenBy(file, ['run'], { NODE_OPTIONS: chosen })).toEqual({ sizes: [], arenas: null, args: ['run'] });
+  const growth = ['--heap-growing-percent=100'];
+  expect(seenBy(file, ['run'], {}, growth)).toEqual({ sizes: growth, arenas: null, args: ['run'] });
   expect(seenBy(file, ['run'], { MALLOC_ARENA_MAX: '4' })).toMatchObject({ sizes: SIZES, arenas: '4' });
 });
 

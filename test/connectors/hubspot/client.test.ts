@@ -60,7 +60,7 @@ describe('a call of HubSpot', () => {
     await expect(openClient([423, {}]).client.demandNothing(CALL)).rejects.toMatchObject({ code: 'writes-locked' });
   });
 
-  test('with more values than an ordinary answer has is refused', async () => {
+  test('whose answer has too many values is refused', async () => {
     const answerOf = (count: number): [number, object] => [200, { results: Array.from({ length: count }, () => ({})) }];
     const [most, tooMany] = [MOST_ANSWER_VALUES / 2 - 10, MOST_ANSWER_VALUES / 2 + 10];
     const { client } = openClient(answerOf(most), answerOf(tooMany), answerOf(tooMany));
