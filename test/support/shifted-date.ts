@@ -5,9 +5,14 @@ export interface ShiftedDate {
   restore(): void;
 }
 
+/** Where a process keeps the `Date` that it began with: each realm of modules must find the same one. */
+const REAL_DATE = Symbol.for('clinic-mirror.tests.real-date');
+const realm = globalThis as { [REAL_DATE]?: DateConstructor };
+
 /** Has `Date` tell another time than it is. */
 export function shiftDate(offsetMs = 0): ShiftedDate {
   const RealDate = globalThis.Date;
+  realm[REAL_DATE] ??= RealDate;
   const shifted: ShiftedDate = {
     offsetMs,
     restore() {
@@ -23,7 +28,10 @@ export function shiftDate(offsetMs = 0): ShiftedDate {
   return shifted;
 }
 
-/** Returns the time of the host's clock, independent of `Date`. */
+/**
+ * Returns the time of the host's clock, whatever `Date` says. Not from `performance.timeOrigin`: a host corrects its clock while the tests
+ * run, and that sum still says the old time in a process that began before the correction.
+ */
 export function machineNow(): number {
-  return performance.timeOrigin + performance.now();
+  return (realm[REAL_DATE] ?? Date).now();
 }

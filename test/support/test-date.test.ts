@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
 import { Worker } from 'node:worker_threads';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { useRedis } from './redis.ts';
 import { machineNow } from './shifted-date.ts';
 import { testDateOptions } from './test-date.ts';
@@ -60,4 +60,14 @@ test('a thread has the date of the tests', async () => {
   const thread = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`));
   const [theirs] = (await once(thread, 'message')) as [number];
   expect(Math.abs(theirs - Date.now())).toBeLessThan(60_000);
+});
+
+test('a host whose clock is corrected while the tests run: the date of the tests is as far ahead of it as before', () => {
+  const aheadMs = Date.now() - machineNow();
+  const HostDate = Reflect.get(globalThis, Symbol.for('clinic-mirror.tests.real-date')) as DateConstructor;
+  const before = HostDate.now.bind(HostDate);
+  vi.spyOn(HostDate, 'now').mockImplementation(() => before() + 14_000);
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(machineNow() - before()).toBeGreaterThan(13_000);
+  expect(Math.abs(Date.now() - machineNow() - aheadMs)).toBeLessThan(1_000);
 });
