@@ -175,6 +175,12 @@ describe('an appointment', () => {
     expect(compare([], { links, pending: waiting(changes) }, { vanished }).changes).toEqual([]);
   });
 
+  test('that the source reports as cancelled only is removed for that reason, and a record that it shows too is compared', () => {
+    const links = written(appointmentOf('1'), appointmentOf('2'));
+    const { changes } = compare([appointmentOf('2')], { links }, { tombstones: ['1', '2', 'never-written'] });
+    expect(reasons(changes)).toEqual(['1 cancelled']);
+  });
+
   test('that comes back while its removal waits is new again', () => {
     const links = written(appointmentOf('1'));
     const pending = waiting(compare([], { links }, { vanished: new Set(['1']) }).changes);
@@ -202,6 +208,29 @@ describe('an appointment', () => {
     links.set('1', { ...link, idAttempt: 1 });
     const { changes } = compare([appointmentOf('1')], { links });
     expect(changes).toMatchObject([{ reason: 'content-changed', fields: ['title'] }]);
+  });
+});
+
+describe('an appointment that replaces a removed one', () => {
+  const replacement = appointmentOf('2');
+  const replacing = (links: PushedState['links'], changes: Partial<DiffInput<Appointment>> = {}) =>
+    compare([replacement], { links }, { predecessors: new Map([['2', '1']]), ...changes }).changes;
+
+  test('is new, and takes over the object of the removed one', () => {
+    expect(replacing(written(appointmentOf('1')))).toMatchObject([{ recordId: '2', reason: 'new', replaces: '1' }]);
+  });
+
+  test.each(['cached', 'unknown'] as const)('is rewritten without a difference, its fingerprint is %s', (known) => {
+    const fingerprints = new FingerprintMemory().under<Appointment>('context', () => true);
+    if (known === 'cached') compare([replacement], {}, { fingerprints });
+    expect(replacing(written(replacement), { fingerprints })).toMatchObject([
+      { recordId: '2', reason: 'rescheduled', fields: [], replaces: '1', wanted: { want: 'present' } },
+    ]);
+  });
+
+  test('is one with a predecessor: another change names none', () => {
+    const [change] = compare([appointmentOf('3')], {}, { predecessors: new Map([['2', '1']]) }).changes;
+    expect(change).not.toHaveProperty('replaces');
   });
 });
 
