@@ -1,3 +1,4 @@
+import './as-daemon.ts';
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { measureAttacks } from './attacks/attacks.ts';
@@ -20,6 +21,7 @@ import { measureOverview } from './start/overview.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
 import { measurePeer } from './vendors/peer.ts';
+import { measureScript } from './vendors/script.ts';
 import { measureTrips } from './vendors/trips.ts';
 
 const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--batch 50] [--operations 10000]
@@ -27,8 +29,8 @@ const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--
   [--seconds 300] [--minutes 20] [--working 100] [--seed 1]
   [--out docs/performance] [--json]
 
-Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
-could do the same outside work.
+Measures against sandboxes in other processes and a private Redis with its append-only file on, with the memory sizes of a daemon; the
+floor is the smallest program that could do the same outside work.
 
 quiet: what a cycle costs against reading the same pages.
 records: how many records a second of CPU are compared with the state, none changed, one in a hundred, all new.
@@ -42,6 +44,7 @@ trips: requests and units of quota that so many creates, updates and deletes cos
 memory: the most memory of a process with one tenant of so many (--large) appointments, against a hundredth of them.
 budget: age of the data of --sharing tenants with one client id, against reading the tenants one after the other.
 peer: writing --events events into Radicale, against vdirsyncer.
+script: --events events into Google Calendar, none changed, and twenty moved, against a plain script without checks.
 fair: time from a change to its write for --small tenants during a first sync of --first appointments, with a throttled target, five slow
 clinics and an unreachable gateway, against the same tenants without other work.
 attacks: the slowest ordinary reading of one tenant during each attack of another tenant in the same process, against the same alone. --seed
@@ -76,6 +79,7 @@ const MEASUREMENTS = {
   memory: measureMemory,
   budget: measureBudget,
   peer: measurePeer,
+  script: measureScript,
   tenant: measureTenant,
   tenants: measureTenants,
   http: measureHttp,

@@ -1,3 +1,4 @@
+import '../as-daemon.ts';
 import { once } from 'node:events';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
@@ -7,9 +8,6 @@ import { openApiPort } from './api-port.ts';
 import { sinkConnectors as connectors } from './sink-connector.ts';
 
 /** Runs a daemon in a separate process with sinks as targets: `node daemon.ts <directory>`. Prints a line when it runs. */
-const sizes = new URL('../../bin/daemon-memory.js', import.meta.url).href;
-const { withDaemonMemory } = (await import(sizes)) as { withDaemonMemory(args: readonly string[]): void };
-withDaemonMemory(['run']);
 const dir = process.argv[2] ?? '';
 const configuration = loadConfiguration({ dir, env: process.env, connectors, reminderChannels, mode: 'strict' });
 const log = createLogger({ level: 'warn' });
