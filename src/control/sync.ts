@@ -1,6 +1,7 @@
 import type { RunReport } from '../domain/runs.ts';
 import { pushTarget, type StopSignals, type TargetWriter } from '../engine/push.ts';
 import type { ChangeTable } from '../engine/store.ts';
+import { eachAtMost } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { pullAfresh, type RefusalOf } from '../tenant/pull.ts';
@@ -21,6 +22,11 @@ export function isWhole({ run, targets }: SyncResult): boolean {
 
 /** Longest wait for a lane. A lane with a later job is left to the daemon. */
 const PATIENCE_MS = 15 * SECOND_MS;
+/**
+ * Targets that a command writes at the same time. Without a limit, its memory and the commands that wait at Redis grow with the targets: with
+ * a hundred at once, a busy Redis exceeded the time limit of a command. Our choice.
+ */
+export const TARGETS_AT_ONCE = 16;
 
 /**
  * Runs one complete cycle of a tenant now: read, plan, and write all writable changes. Safe during a daemon's work, because both use equal
@@ -54,8 +60,12 @@ export async function syncTenant(
     });
   // Contacts first, because objects of a contact that does not exist yet would only be retried.
   const belongs = ({ configuration }: OpenTarget) => configuration.crm?.contacts !== undefined;
-  await Promise.all(targets.filter((target) => !belongs(target)).map(drain));
-  await Promise.all(targets.filter(belongs).map(drain));
+  await eachAtMost(
+    TARGETS_AT_ONCE,
+    targets.filter((target) => !belongs(target)),
+    drain,
+  );
+  await eachAtMost(TARGETS_AT_ONCE, targets.filter(belongs), drain);
   const status = await tenantStatus(installation, tenant);
   return { tenant: id, run, targets: status.targets.filter(({ reason }) => reason !== 'paused') };
 }

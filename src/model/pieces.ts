@@ -37,3 +37,20 @@ export function slices<Element>(list: readonly Element[], size: number): Element
     list.slice(index * size, (index + 1) * size),
   );
 }
+
+/** Runs work for each element, for at most so many at the same time. @throws the first error of the work; no further work begins then */
+export async function eachAtMost<Element extends object>(
+  most: number,
+  elements: readonly Element[],
+  work: (element: Element) => Promise<unknown>,
+): Promise<void> {
+  const waiting = [...elements].reverse();
+  const worker = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await work(next);
+  };
+  try {
+    await Promise.all(Array.from({ length: most }, worker));
+  } finally {
+    waiting.length = 0;
+  }
+}

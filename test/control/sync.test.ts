@@ -10,6 +10,9 @@ import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER } from '../tenant/cycle.ts';
+import { createModelClinic } from '../tenant/model-clinic.ts';
+import { createModelTarget } from '../tenant/model-target.ts';
+import { openTenantWorld } from '../tenant/world.ts';
 import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
@@ -37,6 +40,34 @@ describe('a sync on demand', () => {
     expect(model.objects()).toHaveLength(25);
     expect(told.at(0)?.[0]).toBe('reading the clinic');
     expect(told.at(-1)).toEqual(['writing', 25, 25]);
+  });
+
+  test('of a clinic with many targets writes at most 16 of them at the same time', async () => {
+    const models = Array.from({ length: 40 }, () => createModelTarget());
+    const { tenant } = openTenantWorld(
+      redis,
+      createModelClinic(3),
+      models.map((model, index) => ({ id: `doctor-${index}`, model })),
+    );
+    let [atWork, most] = [0, 0];
+    const tryTake = tenant.leases.tryTake.bind(tenant.leases);
+    vi.spyOn(tenant.leases, 'tryTake').mockImplementation(async (...asked) => {
+      const lease = await tryTake(...asked);
+      if (lease === null || !asked[0].startsWith(laneLease(''))) return lease;
+      atWork += 1;
+      most = Math.max(most, atWork);
+      const release = lease.release.bind(lease);
+      return Object.assign(lease, {
+        async release() {
+          atWork -= 1;
+          await release();
+        },
+      });
+    });
+    const installation = openInstallation({ tenants: [tenant] });
+    const { targets } = await syncTenant(installation, tenant.id, { progress: SILENT, signals: SIGNALS });
+    expect(targets.map(({ sync, links }) => [sync, links])).toEqual(models.map(() => ['in-sync', 3]));
+    expect([atWork, most]).toEqual([0, 16]);
   });
 
   test('of a paused tenant reads and writes nothing, and reports the reason', async () => {

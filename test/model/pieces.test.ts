@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { atOnce, eachInPieces, slices, type Turn } from '../../src/model/pieces.ts';
+import { describe, expect, test } from 'vitest';
+import { atOnce, eachAtMost, eachInPieces, slices, type Turn } from '../../src/model/pieces.ts';
 
 test('every entry is worked on once and in order', () => {
   fc.assert(
@@ -51,4 +51,34 @@ test('slices keep the order of a list, and all except the last are full', () => 
       expect(cut.at(-1)?.length ?? 1).toBeGreaterThan(0);
     }),
   );
+});
+
+describe('work for each of a list, a few at the same time', () => {
+  const numbers = Array.from({ length: 10 }, (_, number) => ({ number }));
+
+  test('is done in the order of the list, never more at once than allowed', async () => {
+    const begun: number[] = [];
+    let [running, most] = [0, 0];
+    await eachAtMost(3, numbers, async ({ number }) => {
+      begun.push(number);
+      running += 1;
+      most = Math.max(most, running);
+      for (let turn = 0; turn < 1 + (number % 3); turn += 1) await Promise.resolve();
+      running -= 1;
+    });
+    expect(begun).toEqual(numbers.map(({ number }) => number));
+    expect([running, most]).toEqual([0, 3]);
+  });
+
+  test('begins nothing further after an error, which it throws', async () => {
+    const begun: number[] = [];
+    const work = eachAtMost(2, numbers, async ({ number }) => {
+      begun.push(number);
+      await Promise.resolve();
+      if (number === 1) throw new Error('the second fails');
+    });
+    await expect(work).rejects.toThrow('the second fails');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun.length).toBeLessThan(5);
+  });
 });

@@ -1,10 +1,11 @@
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { resumeTargets } from '../../control/resume.ts';
-import { drainTarget } from '../../control/sync.ts';
+import { drainTarget, TARGETS_AT_ONCE } from '../../control/sync.ts';
 import type { StopSignals } from '../../engine/push.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ForgetReceipt } from '../../model/forgetting.ts';
+import { eachAtMost } from '../../model/pieces.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { type Contact, findByContact } from './contacts.ts';
 import { type Erasure, erasedSoFar, eraseMessages, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
@@ -82,7 +83,7 @@ export async function forgetPatient(
   const upcoming = countUpcoming(erasure, records);
   progress('erasing');
   const atWork = erasure.targets.filter(({ recordIds }) => recordIds.length > 0);
-  await Promise.all(atWork.map(({ target }) => drainTarget(tenant, target, signals, () => {})));
+  await eachAtMost(TARGETS_AT_ONCE, atWork, ({ target }) => drainTarget(tenant, target, signals, () => {}));
   await removeAuditFindings(tenant, records);
   const targets = await Promise.all(erasure.targets.map((one) => erasedSoFar(tenant, one)));
   const { warnings } = records;
