@@ -21,6 +21,13 @@ export interface GrowthPanel {
 const percentiles = (name: string) => ['p50', 'p95', 'p99'].map((share) => [share, `${name} ${share}`] as const);
 const first = (vendor: string) => [['', `first ${vendor}`]] as const;
 
+const script = (kind: 'wall' | 'cpu') =>
+  [
+    ['first sync', `script first ${kind}`],
+    ['no changes', `script quiet ${kind}`],
+    ['twenty moved', `script changed ${kind}`],
+  ] as const;
+
 /** The figures of the page by part. */
 export const STATEMENTS: Readonly<Record<string, readonly Statement[]>> = {
   latency: [
@@ -73,6 +80,30 @@ export const STATEMENTS: Readonly<Record<string, readonly Statement[]>> = {
       ...{ result: 'first', figures: first('caldav'), unit: ' times' },
       label: 'CalDAV',
       meaning: 'A server of the clinic gets one request for each event, and its speed decides.',
+    },
+  ],
+  others: [
+    {
+      ...{ result: 'script', figures: script('wall'), unit: ' times' },
+      label: 'Time, against a plain script',
+      meaning: 'The checks of clinic-mirror hardly delay a calendar.',
+    },
+    {
+      ...{ result: 'script', figures: script('cpu'), unit: ' times' },
+      label: 'Processor time, against a plain script',
+      meaning:
+        'The state in Redis and the checks cost about as much again as the script itself, and only in a cycle with changes.',
+    },
+    {
+      ...{ result: 'peer', unit: ' times' },
+      figures: [
+        ['upload', 'peer upload'],
+        ['processor time of the upload', 'peer upload CPU'],
+        ['check without changes', 'peer quiet'],
+      ],
+      label: 'Against vdirsyncer, into Radicale',
+      meaning:
+        'The CalDAV server decides how long an upload takes, and a repeated check of both sides needs a fraction of the time.',
     },
   ],
 };

@@ -70,14 +70,14 @@ async function answerOf(url: string, init: RequestInit): Promise<string> {
 }
 
 /** Where a target writes to. */
-interface Place {
+export interface Place {
   origin: string;
   authorization: string;
   container: string;
 }
 
 /** Creates the calendar, or the CRM's prerequisites, if missing. */
-async function placeOf({ tenant }: CycleWorld): Promise<Place> {
+export async function placeOf({ tenant }: CycleWorld): Promise<Place> {
   let container = '';
   const sent = await requestsOf(async () => {
     for (const { connector } of tenant.targets.values()) container = await containerOf(connector, null, NEVER);

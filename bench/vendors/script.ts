@@ -1,0 +1,150 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AGENDA_HOLDS, type CycleWorld, openCycleWorld } from '../cycle/world.ts';
+import { atMost, cpuSecondsOf, type Figure, secondsOf } from '../figure.ts';
+import { requestsOf, type Sent } from '../sent.ts';
+import { type Place, placeOf } from './first.ts';
+import { startVendor } from './vendor-process.ts';
+
+const GOALS = { cpu: 2, wall: 1.5 };
+const TIMES = 3;
+const CHANGES = 20;
+/** Requests that the script sends at the same time. */
+const AT_ONCE = 4;
+
+interface Cost {
+  cpu: number;
+  wall: number;
+}
+
+/** Costs of one program: all events into an empty calendar, nothing to do, and a few moved appointments. */
+type Taken = Record<'first' | 'quiet' | 'changed', Cost>;
+
+/**
+ * Mirrors a clinic into Google Calendar with clinic-mirror, and with a plain script that a developer writes in an afternoon. The script
+ * reads the same pages, stores in a file what it wrote, and writes each difference, four at a time. It has no marks, no checks, no limits,
+ * no repetition and no protection against deletions.
+ */
+export async function measureScript({ events }: { events: number }, say: (text: string) => void): Promise<Figure[]> {
+  say(`script: ${events} events into google-calendar …`);
+  await using vendor = await startVendor('google-calendar', 0);
+  await using other = await startVendor('google-calendar', 0);
+  const targets = Math.ceil(events / AGENDA_HOLDS);
+  await using world = await openCycleWorld({ appointments: events, targets }, vendor.target);
+  await placeOf(world);
+  await using otherWorld = await openCycleWorld({ appointments: 1, targets: 1 }, other.target);
+  const place = await placeOf(otherWorld);
+  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
+  try {
+    let reads: Sent[] = [];
+    const first = await costOf(async () => {
+      const sent = await requestsOf(() => world.sync());
+      reads = sent.filter(({ url }) => url.startsWith(world.clinic.baseUrl));
+    });
+    const script = { reads, place, file: join(dir, 'state.json') };
+    const theirs: Taken = { first: await costOf(() => runScript(script)), quiet: NOTHING, changed: NOTHING };
+    const ours: Taken = { first, quiet: NOTHING, changed: NOTHING };
+    say('script: without a change, and with a few …');
+    for (const part of ['quiet', 'changed'] as const) {
+      const least = await leastOfBoth(world, part, script);
+      ours[part] = least.ours;
+      theirs[part] = least.theirs;
+    }
+    const figure = (part: keyof Taken, kind: keyof Cost): Figure => ({
+      ...{ name: `script ${part} ${kind}`, ...atMost(GOALS[kind], ours[part][kind] / theirs[part][kind]) },
+      ...{ floor: theirs[part][kind], ours: ours[part][kind], unit: kind === 'cpu' ? 'CPU s' : 's', n: events },
+    });
+    const parts = ['first', 'quiet', 'changed'] as const;
+    return parts.flatMap((part) => [figure(part, 'cpu'), figure(part, 'wall')]);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+const NOTHING: Cost = { cpu: Number.POSITIVE_INFINITY, wall: Number.POSITIVE_INFINITY };
+
+async function costOf(work: () => Promise<unknown>): Promise<Cost> {
+  let wall = 0;
+  const cpu = await cpuSecondsOf(async () => {
+    wall = await secondsOf(work);
+  });
+  return { cpu, wall };
+}
+
+/** Measures both programs alternately, after the same changes. Both read the same clinic. */
+async function leastOfBoth(world: CycleWorld, part: 'quiet' | 'changed', script: Script) {
+  const [tenant] = world.clinic.tenants;
+  let [ours, theirs] = [NOTHING, NOTHING];
+  for (let time = 0; time < TIMES; time += 1) {
+    if (part === 'changed') await world.clinic.simulate(tenant?.id ?? '', { moved: CHANGES });
+    ours = lesser(ours, await costOf(() => world.sync()));
+    theirs = lesser(theirs, await costOf(() => runScript(script)));
+  }
+  return { ours, theirs };
+}
+
+function lesser(one: Cost, other: Cost): Cost {
+  return { cpu: Math.min(one.cpu, other.cpu), wall: Math.min(one.wall, other.wall) };
+}
+
+interface Script {
+  /** Pages of the clinic. */
+  reads: readonly Sent[];
+  place: Place;
+  /** Stores the written events by appointment. */
+  file: string;
+}
+
+interface Visit {
+  id: string;
+  start?: string;
+  end?: string;
+  status?: string;
+}
+
+/** One round of the plain script, as a new process would run it: nothing is in memory from the round before. */
+async function runScript({ reads, place, file }: Script): Promise<void> {
+  const stored = new Map<string, string>(JSON.parse(await readFile(file, 'utf8').catch(() => '[]')));
+  const wanted = new Map<string, string>();
+  for (const { url, headers } of reads) {
+    const { data = [] } = (await jsonOf(url, { headers })) as { data?: Visit[] };
+    for (const { id, start, end, status } of data) {
+      if (start === undefined || end === undefined || status === 'Cancelled') continue;
+      wanted.set(id, JSON.stringify({ summary: 'Appointment', start: timeOf(start), end: timeOf(end) }));
+    }
+  }
+  const url = `${place.origin}/calendar/v3/calendars/${encodeURIComponent(place.container)}/events`;
+  const headers = { authorization: place.authorization, 'content-type': 'application/json' };
+  const written = [...wanted].filter(([id, body]) => stored.get(id) !== body);
+  const ids = [...stored.keys()].filter((id) => !wanted.has(id));
+  const work: (() => Promise<unknown>)[] = [
+    ...written.map(([id, body]) => () => {
+      const event = JSON.stringify({ ...JSON.parse(body), id: eventId(id) });
+      if (stored.has(id)) return jsonOf(`${url}/${eventId(id)}`, { method: 'PUT', headers, body: event });
+      return jsonOf(url, { method: 'POST', headers, body: event });
+    }),
+    ...ids.map((id) => () => fetch(`${url}/${eventId(id)}`, { method: 'DELETE', headers })),
+  ];
+  const worker = async () => {
+    for (let next = work.pop(); next !== undefined; next = work.pop()) await next();
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await writeFile(file, JSON.stringify([...wanted]));
+}
+
+/** An event of whole days has dates without a time. */
+function timeOf(text: string): object {
+  return text.includes('T') ? { dateTime: text } : { date: text };
+}
+
+/** Event ids consist of the digits and letters of base32hex (developers.google.com/workspace/calendar/api/v3/reference/events/insert). */
+function eventId(id: string): string {
+  return Buffer.from(id).toString('hex');
+}
+
+async function jsonOf(url: string, init: RequestInit): Promise<unknown> {
+  const answer = await fetch(url, init);
+  if (!answer.ok) throw new Error(`refused: ${answer.status}`);
+  return await answer.json();
+}
