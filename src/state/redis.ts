@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
 import { message, type Text } from '../messages/message.ts';
@@ -49,8 +50,31 @@ function open(location: RedisLocation, limits: Limits): RedisClient {
   const client = clientOf(location, { enableReadyCheck: true, reconnectOnError, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener, ioredis prints every failed attempt; readiness reports the state.
   client.on('error', () => {});
-  if (client instanceof Redis) refusingAsServer(client);
+  if (client instanceof Redis) {
+    sendingTogether(client);
+    refusingAsServer(client);
+  }
   return sendingScriptsOnce(client);
+}
+
+/**
+ * Sends all commands of one iteration of the event loop with one call of the system. Each command alone costs about 50 µs, half as much as
+ * its answer; a cycle of ten targets sends a hundred, and `status` thousands at the same time.
+ */
+function sendingTogether(client: Redis): void {
+  const corked = new WeakSet<Writable>();
+  client.sendCommand = (command, ...rest) => {
+    const { stream } = client as unknown as { stream?: Writable };
+    if (stream !== undefined && stream !== null && !corked.has(stream)) {
+      corked.add(stream);
+      stream.cork();
+      process.nextTick(() => {
+        corked.delete(stream);
+        stream.uncork();
+      });
+    }
+    return Redis.prototype.sendCommand.call(client, command, ...rest);
+  };
 }
 
 /** Commands with which ioredis opens a connection. They write nothing. */
@@ -65,9 +89,9 @@ const OF_REFUSED_CONNECTION: ReadonlySet<string> = new Set(['redis-database-miss
  */
 function refusingAsServer(client: Redis): void {
   let fault: MirrorError | null = null;
+  const send = client.sendCommand.bind(client);
   client.sendCommand = (command, ...rest) => {
-    if (fault === null || OF_CONNECTING.has(command.name))
-      return Redis.prototype.sendCommand.call(client, command, ...rest);
+    if (fault === null || OF_CONNECTING.has(command.name)) return send(command, ...rest);
     command.reject(fault);
     return command.promise;
   };

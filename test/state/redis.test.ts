@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
@@ -79,6 +80,28 @@ describe('a Redis that keeps its data', () => {
     expect(await add(4)).toBe(10);
     expect(await add(5)).toBe(15);
     await expect(connection.eval('return redis.error_reply("FENCED")', 0)).rejects.toThrow('FENCED');
+  });
+
+  test('receives the commands of one moment with one call of the system, also after it was away', async () => {
+    const connection = connectRedis(redis.url);
+    onTestFinished(() => connection.disconnect());
+    const writesOf = async (work: () => Promise<unknown>) => {
+      const { stream } = connection as unknown as { stream: Writable };
+      const spies = [vi.spyOn(stream, '_write'), vi.spyOn(stream, '_writev' as '_write')];
+      await work();
+      const counts = spies.map(({ mock }) => mock.calls.length);
+      for (const spy of spies) spy.mockRestore();
+      return counts;
+    };
+    const increments = () => Promise.all(Array.from({ length: 100 }, () => connection.incr('cm:key')));
+    await connection.ping();
+    expect(await writesOf(increments)).toEqual([0, 1]);
+    expect(await writesOf(() => connection.ping())).toEqual([1, 0]);
+    await redis.crash();
+    await redis.startAgain();
+    await connection.ping();
+    expect(await writesOf(increments)).toEqual([0, 1]);
+    expect(await connection.get('cm:key')).toBe('200');
   });
 
   test('is not blamed for settings that it does not show', async () => {
