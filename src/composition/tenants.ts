@@ -124,7 +124,8 @@ export function openTenants(shared: Omit<Shared, 'configVersions' | 'compiled'>,
       for (const id of removed) if (!configVersions.has(id)) await takeLeases(redis, id);
     },
     async whenIdle() {
-      for (const { connections } of [...composed.values(), ...retired]) {
+      // A tenant that is not open was closed with all its tokens stored.
+      for (const { connections } of [...composed.cachedValues(), ...retired]) {
         for (const { tokens } of connections.values()) await tokens?.refresher.whenIdle();
       }
     },

@@ -3,6 +3,7 @@ import type { ShownQueue } from '../jobs/queues.ts';
 import { message } from '../messages/message.ts';
 import type { ApprovalRequest } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
+import { slices } from '../model/pieces.ts';
 import type { RedisReadings } from '../model/state-schemas.ts';
 import type { Clock } from '../model/time.ts';
 import {
@@ -89,6 +90,28 @@ export function requireTenant(installation: Installation, id: string): OpenTenan
       ? message('tenant-faulty.remedy')
       : message('no-such-tenant.remedy', { ids: [...installation.tenants.keys()].join(', ') || message('none') }),
   });
+}
+
+/** Tenants that one request opens at the same time: all of them would be in memory together. Other work runs between batches. */
+export const TENANTS_AT_ONCE = 25;
+
+/**
+ * Returns what is read of each tenant, in the order of the tenants.
+ * @param only one tenant; default: all
+ * @throws MirrorError as {@link requireTenant}
+ */
+export async function readTenants<Read>(
+  installation: Installation,
+  only: string | undefined,
+  read: (tenant: OpenTenant) => Promise<Read>,
+): Promise<Read[]> {
+  if (only !== undefined) return [await read(requireTenant(installation, only))];
+  const all: Read[] = [];
+  for (const ids of slices([...installation.tenants.keys()], TENANTS_AT_ONCE)) {
+    const open = ids.flatMap((id) => installation.tenants.get(id) ?? []);
+    all.push(...(await Promise.all(open.map(read))));
+  }
+  return all;
 }
 
 /**

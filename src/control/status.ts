@@ -25,7 +25,7 @@ import type { OpenTarget } from '../tenant/tenant.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';
-import { type Installation, requireTenant } from './installation.ts';
+import { type Installation, requireTenant, TENANTS_AT_ONCE } from './installation.ts';
 import { withLossAsCause } from './installation-problems.ts';
 import { isForPerson, problemsOf } from './problems.ts';
 import { countQueued, heldRecords } from './record-states.ts';
@@ -56,9 +56,6 @@ const SYNC_HEALTH: Readonly<Record<TargetReason, SyncHealth>> = {
 };
 
 const IN_SYNC: SyncHealth = { sync: 'in-sync', health: 'ok' };
-
-/** Tenants opened at once for a status. Other work runs between batches. */
-const TENANTS_AT_ONCE = 25;
 
 /** @param only one or several tenants; default: all */
 export async function status(installation: Installation, only?: string | readonly string[]): Promise<Status> {

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Composition, compose } from '../../src/composition/compose.ts';
 import { requireEntry } from '../../src/composition/open-connection.ts';
 import { connectors } from '../../src/connectors/registry.ts';
@@ -27,6 +27,7 @@ async function open() {
   return {
     world,
     composition,
+    configuration,
     settings: join(dir, 'clinic-mirror.yaml'),
     async takeUp(signal = NEVER): Promise<ConfigurationChanges> {
       const next = await inPieces(files.readAgain(await inPieces(files.readStamps())));
@@ -106,4 +107,13 @@ test('no tenant is replaced while a rotated token is only in memory', async () =
   isStored = true;
   expect(await taking).toMatchObject({ changed: ['clinic-1'] });
   expect(entry(composition, 'clinic-1')).not.toBe(before);
+});
+
+test('the end waits for the tokens of open tenants, and opens no other', async () => {
+  const { composition, configuration } = await open();
+  const read = vi.spyOn(configuration.tenants, 'get');
+  entry(composition, 'clinic-2');
+  expect(read.mock.calls).toEqual([['clinic-2']]);
+  await composition.close();
+  expect(read.mock.calls).toEqual([['clinic-2']]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { auditNow } from '../../src/control/audit.ts';
-import { requireTenant } from '../../src/control/installation.ts';
+import { readTenants, requireTenant, TENANTS_AT_ONCE } from '../../src/control/installation.ts';
 import { withdrawFeed } from '../../src/features/feeds/feeds.ts';
 import { upcomingReminders } from '../../src/features/reminders/reminders.ts';
 import { listTriggers } from '../../src/features/triggers/triggers.ts';
@@ -88,4 +88,27 @@ test.each([
   expect(() => requireTenant(installation, id)).toThrow(
     expect.objectContaining({ code, remedy: expect.stringContaining(words) }),
   );
+});
+
+test('what is read of all tenants opens a few at the same time, and keeps their order', async () => {
+  const ids = Array.from({ length: 60 }, (_, index) => `clinic-${index}`);
+  const clinic = createModelClinic();
+  const tenants = ids.map((id) =>
+    openTenant({ redis: redis.connect(), id, clinic, targets: [], clock: () => NOW, paused: true }),
+  );
+  const installation = openInstallation({ tenants });
+  let [open, most] = [0, 0];
+  const get = installation.tenants.get.bind(installation.tenants);
+  installation.tenants.get = (id) => {
+    most = Math.max(most, ++open);
+    return get(id);
+  };
+  const read = await readTenants(installation, undefined, async ({ id }) => {
+    await Promise.resolve();
+    open -= 1;
+    return id;
+  });
+  expect(read).toEqual(ids);
+  expect(most).toBe(TENANTS_AT_ONCE);
+  expect(await readTenants(installation, 'clinic-7', async ({ id }) => id)).toEqual(['clinic-7']);
 });

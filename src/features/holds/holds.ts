@@ -1,4 +1,4 @@
-import { type Installation, requireTenant } from '../../control/installation.ts';
+import { type Installation, readTenants, requireTenant } from '../../control/installation.ts';
 import type { EventDecisionSource, HeldItem } from '../../control/target-objects.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { CycleFollower } from '../../domain/followers.ts';
@@ -60,9 +60,8 @@ function limitOf({ kind, target, exceededIn }: Hold, { targets, reminders }: Hel
 
 /** Lists holds of one tenant or every tenant: open holds first, then newest first. */
 export async function listHolds(installation: Installation, only?: string): Promise<TenantHold[]> {
-  const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
-  const lists = await Promise.all(
-    tenants.map(async (tenant) => (await tenant.holds.list()).map((hold) => shownHold(hold, tenant))),
+  const lists = await readTenants(installation, only, async (tenant) =>
+    (await tenant.holds.list()).map((hold) => shownHold(hold, tenant)),
   );
   const rank = (hold: Hold) => (hold.state === 'open' ? 0 : 1);
   return lists.flat().sort((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);

@@ -1,4 +1,4 @@
-import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
+import { type Installation, pausedError, readTenants } from '../../control/installation.ts';
 import { syncTenant } from '../../control/sync.ts';
 import type { StopSignals } from '../../engine/push.ts';
 import { message } from '../../messages/message.ts';
@@ -14,11 +14,8 @@ const PIN_MS = 30 * DAY_MS;
 
 /** Returns runs with changes or deletions, newest first, at most 100 per tenant. */
 export async function listRuns(installation: Installation, only?: string): Promise<TenantRun[]> {
-  const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
-  const lists = await Promise.all(
-    tenants.map(async ({ id, journal }) =>
-      (await journal.list(installation.clock())).map((run): TenantRun => ({ ...run, tenant: id })),
-    ),
+  const lists = await readTenants(installation, only, async ({ id, journal }) =>
+    (await journal.list(installation.clock())).map((run): TenantRun => ({ ...run, tenant: id })),
   );
   return lists.flat().sort((a, b) => b.at - a.at);
 }
@@ -77,9 +74,11 @@ export async function tenantOfRun(
   run: string,
   only: string | undefined,
 ): Promise<UndoneTenant> {
-  const candidates = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
-  const having: UndoneTenant[] = [];
-  for (const tenant of candidates) if ((await entriesOfRun(tenant, run)).length > 0) having.push(tenant);
+  const having = (
+    await readTenants(installation, only, async (tenant) =>
+      (await entriesOfRun(tenant, run)).length > 0 ? [tenant] : [],
+    )
+  ).flat();
   const [tenant] = having;
   if (tenant !== undefined && having.length === 1) return tenant;
   if (tenant === undefined) {
