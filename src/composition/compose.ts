@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import { MONTH_MS } from '../control/audit-log.ts';
@@ -27,10 +28,23 @@ import type { TenantOptions } from './tenant.ts';
 import { OPEN_TENANTS } from './tenant-stores.ts';
 import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
-/** Appointments and links cached between cycles, over all tenants: about 100 MB. */
-const CACHED_ENTRIES = 250_000;
+/** Least number of appointments and links cached between cycles, over all tenants: about 100 MB. */
+const LEAST_CACHED_ENTRIES = 250_000;
+/** Memory of one cached appointment or link in bytes, measured. */
+const BYTES_OF_ENTRY = 400;
+/** Share of the largest heap that caches may take. Our choice. */
+const CACHED_SHARE = 0.1;
 /** Smaller lists and tables: those of about thirty clinics, 9 MB. Others are read again after a change. */
 const SMALL_CACHED: SmallThings = { under: 1_000, entries: 20_000 };
+
+/**
+ * Returns how many appointments and links the caches of a process may hold together. What the operator gives to the heap decides how large a
+ * clinic stays cached: a clinic above the limit displaces its own entries in each cycle.
+ * @param largestHeapBytes V8's limit: `--max-old-space-size`, or Node's choice from the memory of the host or container
+ */
+export function cachedEntries(largestHeapBytes: number): number {
+  return Math.max(LEAST_CACHED_ENTRIES, Math.floor((largestHeapBytes * CACHED_SHARE) / BYTES_OF_ENTRY));
+}
 
 /** All opened parts: for the verbs, and for the composer, which closes them. */
 export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'awaitDurable' | 'ring' | 'auditLog'> {
@@ -85,7 +99,7 @@ export function compose(options: CompositionOptions): Composition {
     queues,
     outages,
     remotes: new SharedState(),
-    room: new CacheBudget(CACHED_ENTRIES, SMALL_CACHED),
+    room: new CacheBudget(cachedEntries(getHeapStatistics().heap_size_limit), SMALL_CACHED),
   };
   const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
   return {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
-import { compose } from '../../src/composition/compose.ts';
+import { cachedEntries, compose } from '../../src/composition/compose.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -67,4 +67,12 @@ test('a renamed target or tenant is a new one, unless its file gives the former 
   expect(await ownerTagOf('studio-rossi', 'doctor')).not.toBe(tag);
   expect(await ownerTagOf('rossi', 'dr-rossi', { target: 'doctor' })).toBe(tag);
   expect(await ownerTagOf('studio-rossi', 'dr-rossi', { tenant: 'rossi', target: 'doctor' })).toBe(tag);
+});
+
+test.each([
+  ['256 MiB', 256, 250_000],
+  ['1 GiB', 1_024, 268_435],
+  ['4 GiB', 4_096, 1_073_741],
+])('a process with a largest heap of %s caches so many appointments and links', (_, mebibytes, entries) => {
+  expect(cachedEntries(mebibytes * 1_024 ** 2)).toBe(entries);
 });
