@@ -24,7 +24,7 @@ export function isWhole({ run, targets }: SyncResult): boolean {
 const PATIENCE_MS = 15 * SECOND_MS;
 /**
  * Targets that a command writes at the same time. Without a limit, its memory and the commands that wait at Redis grow with the targets: with
- * a hundred at once, a busy Redis exceeded the time limit of a command. Our choice.
+ * a hundred at once on a busy host, the first batches of most targets had no confirmed result and were written again. Our choice.
  */
 export const TARGETS_AT_ONCE = 16;
 
