@@ -63,7 +63,7 @@ async function measureVendor(name: VendorName, count: number, latencyMs: number)
   return { name: `first ${name}`, ...atMost(GOAL, ours / floor), floor, ours, unit: 's', n };
 }
 
-async function answerOf(url: string, init: RequestInit): Promise<string> {
+export async function answerOf(url: string, init: RequestInit): Promise<string> {
   const answer = await fetch(url, init);
   if (!answer.ok) throw new Error(`refused: ${answer.status}`);
   return await answer.text();

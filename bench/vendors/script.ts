@@ -1,10 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eachAtMost } from '../../src/model/pieces.ts';
 import { AGENDA_HOLDS, type CycleWorld, openCycleWorld } from '../cycle/world.ts';
 import { atMost, cpuSecondsOf, type Figure, secondsOf } from '../figure.ts';
 import { requestsOf, type Sent } from '../sent.ts';
-import { type Place, placeOf } from './first.ts';
+import { answerOf, type Place, placeOf } from './first.ts';
 import { startVendor } from './vendor-process.ts';
 
 const GOALS = { cpu: 2, wall: 1.5 };
@@ -108,12 +109,13 @@ async function runScript({ reads, place, file }: Script): Promise<void> {
   const stored = new Map<string, string>(JSON.parse(await readFile(file, 'utf8').catch(() => '[]')));
   const wanted = new Map<string, string>();
   for (const { url, headers } of reads) {
-    const { data = [] } = (await jsonOf(url, { headers })) as { data?: Visit[] };
+    const { data = [] } = JSON.parse(await answerOf(url, { headers })) as { data?: Visit[] };
     for (const { id, start, end, status } of data) {
       if (start === undefined || end === undefined || status === 'Cancelled') continue;
       wanted.set(id, JSON.stringify({ summary: 'Appointment', start: timeOf(start), end: timeOf(end) }));
     }
   }
+  if (wanted.size === 0) throw new Error('the script found no appointments');
   const url = `${place.origin}/calendar/v3/calendars/${encodeURIComponent(place.container)}/events`;
   const headers = { authorization: place.authorization, 'content-type': 'application/json' };
   const written = [...wanted].filter(([id, body]) => stored.get(id) !== body);
@@ -121,15 +123,12 @@ async function runScript({ reads, place, file }: Script): Promise<void> {
   const work: (() => Promise<unknown>)[] = [
     ...written.map(([id, body]) => () => {
       const event = JSON.stringify({ ...JSON.parse(body), id: eventId(id) });
-      if (stored.has(id)) return jsonOf(`${url}/${eventId(id)}`, { method: 'PUT', headers, body: event });
-      return jsonOf(url, { method: 'POST', headers, body: event });
+      if (stored.has(id)) return answerOf(`${url}/${eventId(id)}`, { method: 'PUT', headers, body: event });
+      return answerOf(url, { method: 'POST', headers, body: event });
     }),
-    ...ids.map((id) => () => fetch(`${url}/${eventId(id)}`, { method: 'DELETE', headers })),
+    ...ids.map((id) => () => answerOf(`${url}/${eventId(id)}`, { method: 'DELETE', headers })),
   ];
-  const worker = async () => {
-    for (let next = work.pop(); next !== undefined; next = work.pop()) await next();
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await eachAtMost(AT_ONCE, work, (send) => send());
   await writeFile(file, JSON.stringify([...wanted]));
 }
 
@@ -141,10 +140,4 @@ function timeOf(text: string): object {
 /** Event ids consist of the digits and letters of base32hex (developers.google.com/workspace/calendar/api/v3/reference/events/insert). */
 function eventId(id: string): string {
   return Buffer.from(id).toString('hex');
-}
-
-async function jsonOf(url: string, init: RequestInit): Promise<unknown> {
-  const answer = await fetch(url, init);
-  if (!answer.ok) throw new Error(`refused: ${answer.status}`);
-  return await answer.json();
 }

@@ -30,7 +30,7 @@ import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
 /** Least number of appointments and links cached between cycles, over all tenants: about 100 MB. */
 const LEAST_CACHED_ENTRIES = 250_000;
-/** Memory of one cached appointment or link in bytes, measured. */
+/** Approximate memory of one cached appointment or link: 250,000 need about 100 MB. */
 const BYTES_OF_ENTRY = 400;
 /** Share of the largest heap that caches may take. Our choice. */
 const CACHED_SHARE = 0.1;
