@@ -24,6 +24,7 @@ export async function walkAppointment(say: (text: string) => void): Promise<Hous
     const further = [...more].filter(([at, count]) => count >= (one.get(at) ?? 0) + MORE).map(([at]) => at);
     for (const file of filesOf(further)) say(`each further appointment at ${vendor}: ${file}`);
     say(`one appointment at ${vendor}, files by module: ${byModule(filesOf(one.keys()))}`);
+    say(`functions: ${one.size}; of each further appointment ${further.length}`);
     rows.push(
       row(`files of a cycle with one new appointment, ${vendor}`, filesOf(one.keys()).length, 90),
       row(`files of each further appointment, ${vendor}`, filesOf(further).length, 25),

@@ -5,6 +5,7 @@ import * as hubspot from '../src/connectors/hubspot/limits.ts';
 import * as icalendar from '../src/connectors/icalendar.ts';
 import * as outlook from '../src/connectors/outlook-calendar/limits.ts';
 import * as salesforce from '../src/connectors/salesforce/limits.ts';
+import * as xml from '../src/connectors/xml.ts';
 import { MEBIBYTE } from '../src/http/client.ts';
 import { DEEPEST, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES, MOST_VALUES } from '../src/model/json.ts';
 import { STORED_LIMITS } from '../src/model/stored-limits.ts';
@@ -45,11 +46,11 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
   {
     source: 'XML of a CalDAV server',
     input: `${mebibytes(caldav.LARGEST_ANSWER_BYTES)}, decompressed`,
-    output: `${count(caldav.MOST_ELEMENTS)} elements, attributes and references; ${caldav.DEEPEST_ELEMENT} levels; ${count(caldav.MOST_MEMBERS)} members; URLs of ${count(caldav.LONGEST_URL)} characters, also after redirects; only names that the code compares`,
-    pause: `pieces of ${caldav.DECODED_AT_ONCE / 1_024} KiB to decode and ${count(caldav.ELEMENTS_AT_ONCE)} elements to parse`,
+    output: `${count(xml.MOST_ELEMENTS)} elements, attributes and references; ${xml.DEEPEST_ELEMENT} levels; ${count(caldav.MOST_MEMBERS)} members; URLs of ${count(caldav.LONGEST_URL)} characters, also after redirects; only names that the code compares`,
+    pause: `pieces of ${xml.DECODED_AT_ONCE / 1_024} KiB to decode and ${count(xml.ELEMENTS_AT_ONCE)} elements to parse`,
     bounds: { pauseMs: 40, memoryMebibytes: 250 },
     pays: 'the target; of an object with a long URL, the object',
-    tests: ['attacks/xml-without-measure', 'connectors/caldav/xml'],
+    tests: ['attacks/xml-without-measure', 'connectors/xml'],
   },
   {
     source: 'Calendar object of a CalDAV server',

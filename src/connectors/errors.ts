@@ -112,6 +112,7 @@ export const COMMON = {
   'changed-meanwhile': kindsOf('conflict', 'now').item({ statuses: [412] }),
   'not-found': contract.item({ statuses: [404] }),
   refused: refusal.item({ statuses: ['4xx'] }),
+  'bad-xml': contract.item(),
   'unexpected-status': contract.item(),
   'unexpected-answer': contract.item(),
   'html-answer': remote.target({ ambiguous: true, detail: 'A proxy, a portal or maintenance' }),
@@ -233,7 +234,7 @@ export function parsedBy<Parsed>(
 
 /** Errors of connectors of any vendor. */
 export const shared = defineErrors('any', NO_WORDS, {
-  ...common('answer-missing'),
+  ...common('answer-missing', 'bad-xml'),
   aborted: remote.target({ detail: 'The daemon stopped, or a user cancelled the command' }),
   'record-refused-as-gone': contract.item(),
   'reading-refused-as-gone': contract.target({

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type CalendarItem, type Presets, presetsSchema } from '../model/items.ts';
-import type { Operation } from '../model/operations.ts';
+import type { Write } from '../model/operations.ts';
 
 /** Parts of an event's description: the text of the last write, and users' text. */
 export interface DescriptionParts {
@@ -112,11 +112,7 @@ function unstampedParts(text: string, form: DescriptionFormat): DescriptionParts
  * Separates the description of an event without a stamp for a write. The last write's text shows the part of clinic-mirror, otherwise the
  * text to write, if the description contains it. If nothing shows the part, the whole description belongs to users, so that no note is lost.
  */
-export function recoveredParts(
-  parts: DescriptionParts,
-  form: DescriptionFormat,
-  operation: Exclude<Operation, { kind: 'delete' }>,
-): DescriptionParts {
+export function recoveredParts(parts: DescriptionParts, form: DescriptionFormat, operation: Write): DescriptionParts {
   const { unstamped: text } = parts;
   if (text === undefined) return parts;
   const hadDescription = operation.kind === 'update' ? operation.hadDescription : undefined;

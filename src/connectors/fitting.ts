@@ -2,7 +2,7 @@ import type { Logger } from '../log/logger.ts';
 import { message, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../model/items.ts';
-import type { Operation, Outcome } from '../model/operations.ts';
+import type { Operation, Outcome, Write } from '../model/operations.ts';
 import { shortened } from '../model/text.ts';
 import { failed } from './outcomes.ts';
 
@@ -39,7 +39,6 @@ interface Fitting {
 /** Refused values by record from full calls, until the record is written without them. */
 export type RefusedValues = Map<string, Properties>;
 
-type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 type Properties = Readonly<Record<string, PropertyValue>>;
 
 /** Largest number of attempts per object, for CRMs that report one property per refusal. Own choice. */
@@ -136,7 +135,7 @@ function withoutRefused(
   operation: Operation<CrmItem> | undefined,
   end: Outcome<CrmItem> | undefined,
   { properties, rules }: Fitting,
-): Write[] {
+): Write<CrmItem>[] {
   if (operation === undefined || operation.kind === 'delete' || end?.result !== 'failed') return [];
   const { refuses = [] } = end.error;
   const values = { ...operation.item.properties };
@@ -160,7 +159,11 @@ function withoutRefusedBefore(operation: Operation<CrmItem>, refused: RefusedVal
 }
 
 /** Stores the omitted values of a write for its next call. */
-function putOff(operation: Write, sent: Operation<CrmItem> | undefined, refused: RefusedValues): Outcome<CrmItem> {
+function putOff(
+  operation: Write<CrmItem>,
+  sent: Operation<CrmItem> | undefined,
+  refused: RefusedValues,
+): Outcome<CrmItem> {
   const { recordId } = operation;
   const names = namesChanged(operation, sent);
   const values = sent === undefined || sent.kind === 'delete' ? {} : sent.item.properties;
@@ -169,7 +172,7 @@ function putOff(operation: Write, sent: Operation<CrmItem> | undefined, refused:
   return { recordId, result: 'put-off' };
 }
 
-function withProperties(operation: Write, properties: Properties): Write {
+function withProperties(operation: Write<CrmItem>, properties: Properties): Write<CrmItem> {
   return { ...operation, item: { ...operation.item, properties } };
 }
 

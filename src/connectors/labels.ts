@@ -1,7 +1,5 @@
 import type { Item } from '../model/items.ts';
-import type { ItemKey, Operation, RemoteItem } from '../model/operations.ts';
-
-type Write = Exclude<Operation<Item>, { kind: 'delete' }>;
+import type { ItemKey, RemoteItem, Write } from '../model/operations.ts';
 
 /** What clinic-mirror writes on an object to recognize it: its target, its record, and the write that made it so. */
 export interface LabelsToWrite {
@@ -35,7 +33,7 @@ export type LabelFields = Readonly<Record<'ownerTag' | 'sealedRecordId' | 'revis
 /** Returns the labels of a write. */
 export function labelsOf(
   ownerTag: string,
-  { key, sealedRecordId, revision }: Pick<Write, 'key' | 'sealedRecordId' | 'revision'>,
+  { key, sealedRecordId, revision }: Pick<Write<Item>, 'key' | 'sealedRecordId' | 'revision'>,
 ): Required<LabelsToWrite> {
   return { ownerTag, key, sealedRecordId, revision };
 }

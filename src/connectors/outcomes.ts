@@ -1,7 +1,7 @@
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, Item } from '../model/items.ts';
-import type { ItemKey, Operation, Outcome } from '../model/operations.ts';
+import type { Deleted, Deletion, ItemKey, Operation, Outcome } from '../model/operations.ts';
 import { boundedBy } from './bounded.ts';
 import type { Connector } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
@@ -30,10 +30,10 @@ export function effectOf({ kind }: Pick<Operation<Item>, 'kind'>, isNew: boolean
  * @param additions in the connector's own form; undefined for nothing
  */
 export function deletedWith(
-  { recordId, erase, isDuplicate }: Extract<Operation<Item>, { kind: 'delete' }>,
+  { recordId, erase, isDuplicate }: Deletion<Item>,
   additions: string | undefined,
   effect: 'deleted' | 'already-gone' = 'deleted',
-): Extract<Outcome, { result: 'deleted' }> {
+): Deleted {
   const hasAdditions = additions !== undefined && erase !== true && isDuplicate !== true;
   return { recordId, result: 'deleted', effect, ...(hasAdditions ? { additions } : {}) };
 }

@@ -1,5 +1,5 @@
 import type { Item } from '../model/items.ts';
-import type { Link, Operation, RemoteItem } from '../model/operations.ts';
+import type { Deletion, Link, RemoteItem } from '../model/operations.ts';
 import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../model/time.ts';
 import { inPieces } from '../pieces/in-pieces.ts';
 import { linkOf, namesOf } from './adopt.ts';
@@ -102,7 +102,7 @@ async function removeNameless(
 /** Removes objects directly, without the outbox. @returns the number of removed objects */
 export async function removeAll(
   { target: { connector, supports }, container }: PreparedTarget,
-  deletions: readonly Extract<Operation<Item>, { kind: 'delete' }>[],
+  deletions: readonly Deletion<Item>[],
   signal: AbortSignal,
 ): Promise<number> {
   let removed = 0;

@@ -1,7 +1,7 @@
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem, Written } from '../model/operations.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from './identity.ts';
@@ -154,10 +154,7 @@ function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Li
  * Counts recreations and replacements of a record's object, after which dependent records must be associated again. If the link was deleted
  * with the object, the write's revision exceeds every count.
  */
-function recreationsOf(
-  { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
-  link: Link | null,
-): Pick<Link, 'recreations'> {
+function recreationsOf({ effect, remoteId }: Written<Item>, link: Link | null): Pick<Link, 'recreations'> {
   if (link === null) return {};
   const isMadeAgain = effect === 'created' || effect === 'recreated' || effect === 'revived';
   const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;

@@ -1,7 +1,7 @@
 import type { Logger, Spans } from '../log/logger.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { Item, RefusedThere } from '../model/items.ts';
-import type { ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { ItemKey, Link, Operation, Outcome, RemoteItem, Update } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { Hold, RecentObject } from '../model/plan.ts';
 import type { TargetGap } from '../model/run-schemas.ts';
@@ -371,7 +371,7 @@ export interface TargetTraits {
 
 /** Facts about an object that only its connector understands. */
 export type UpdateFacts = Omit<
-  Extract<Operation<Item>, { kind: 'update' }>,
+  Update<Item>,
   'kind' | 'recordId' | 'key' | 'sealedRecordId' | 'item' | 'revision' | 'versionTag' | 'remoteId' | 'additions'
 >;
 

@@ -16,6 +16,8 @@ export const VENDORS_EN = {
   'vendor.refused': '{vendor} refused the call',
   'vendor.unexpected-status': 'the server returned an unexpected HTTP status',
   'vendor.unexpected-answer': 'the response of {vendor} does not match its API',
+  'vendor.bad-xml': 'the response is not the expected XML',
+  'vendor.too-many-elements': 'the response contains more than {count} elements, attributes and references',
   'vendor.html-answer': '{vendor} returned an HTML page instead of an API response',
   'vendor.answer-missing': 'the response to a batch is incomplete',
   'vendor.batch-dependency': 'the call was skipped because another call of its batch failed',
@@ -103,8 +105,6 @@ export const VENDORS_EN = {
   'caldav.redirected-elsewhere': 'the server redirects requests to another site',
   'caldav.redirected-elsewhere.remedy':
     'set the new URL of the server, with the path of the calendars, or home: discover',
-  'caldav.bad-xml': 'the response is not the expected XML',
-  'caldav.too-many-elements': 'the response contains more than {count} elements, attributes and references',
   'caldav.too-many-members': 'the response contains more than {count} resources, or URLs that are too long together',
   'caldav.too-long-url': 'the server redirects to a URL of more than {count} characters',
   'caldav.record-refused': 'the server refused the event',

@@ -15,6 +15,8 @@ export const VENDORS_IT = {
   'vendor.refused': '{vendor} ha rifiutato la chiamata',
   'vendor.unexpected-status': 'il server ha restituito uno stato HTTP inatteso',
   'vendor.unexpected-answer': 'la risposta di {vendor} non è conforme alla sua API',
+  'vendor.bad-xml': 'la risposta non è l’XML previsto',
+  'vendor.too-many-elements': 'la risposta contiene più di {count} elementi, attributi e riferimenti',
   'vendor.html-answer': '{vendor} ha restituito una pagina HTML invece di una risposta dell’API',
   'vendor.answer-missing': 'la risposta a un gruppo di chiamate è incompleta',
   'vendor.batch-dependency': 'la chiamata è stata saltata perché un’altra dello stesso gruppo non è riuscita',
@@ -103,8 +105,6 @@ export const VENDORS_IT = {
   'caldav.redirected-elsewhere': 'il server reindirizza le richieste a un altro sito',
   'caldav.redirected-elsewhere.remedy':
     'impostare il nuovo URL del server, con il percorso dei calendari, oppure home: discover',
-  'caldav.bad-xml': 'la risposta non è l’XML previsto',
-  'caldav.too-many-elements': 'la risposta contiene più di {count} elementi, attributi e riferimenti',
   'caldav.too-many-members': 'la risposta contiene più di {count} risorse, o URL troppo lunghi nel complesso',
   'caldav.too-long-url': 'il server reindirizza a un URL di più di {count} caratteri',
   'caldav.record-refused': 'il server ha rifiutato l’evento',

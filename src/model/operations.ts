@@ -112,6 +112,25 @@ export type Operation<Wanted extends Item = CalendarItem> =
       erase?: boolean;
     };
 
+/** Operation after which the object exists. */
+export type Write<Wanted extends Item = CalendarItem> = Exclude<Operation<Wanted>, { kind: 'delete' }>;
+/** Write of an object that a link describes. */
+export type Update<Wanted extends Item = CalendarItem> = Extract<Operation<Wanted>, { kind: 'update' }>;
+/** Operation after which the object is absent. */
+export type Deletion<Wanted extends Item = CalendarItem> = Extract<Operation<Wanted>, { kind: 'delete' }>;
+
+export function isWrite<Wanted extends Item>(operation: Operation<Wanted>): operation is Write<Wanted> {
+  return operation.kind !== 'delete';
+}
+
+export function isUpdate<Wanted extends Item>(operation: Operation<Wanted>): operation is Update<Wanted> {
+  return operation.kind === 'update';
+}
+
+export function isDeletion<Wanted extends Item>(operation: Operation<Wanted>): operation is Deletion<Wanted> {
+  return operation.kind === 'delete';
+}
+
 /** Result of one operation. Each operation has exactly one, matched by `recordId`. */
 export type Outcome<Wanted extends Item = CalendarItem> =
   | {
@@ -146,6 +165,13 @@ export type Outcome<Wanted extends Item = CalendarItem> =
   | { recordId: string; result: 'superseded'; revision: number; remote: RemoteItem<Wanted> | null }
   /** `burnsKeyAfterMs`: the failure concerns only the key. After this duration the key is abandoned as burnt. */
   | { recordId: string; result: 'failed'; error: MirrorError; burnsKeyAfterMs?: number };
+
+/** Outcome of a write that the target took. */
+export type Written<Wanted extends Item = CalendarItem> = Extract<Outcome<Wanted>, { result: 'written' }>;
+/** What a write did. */
+export type WriteEffect = Written['effect'];
+/** Outcome of a deletion after which the object is absent. */
+export type Deleted = Extract<Outcome, { result: 'deleted' }>;
 
 /** An outcome that needs no repetition of the operation. */
 export type FinalOutcome<Wanted extends Item = CalendarItem> = Exclude<Outcome<Wanted>, { result: 'put-off' }>;

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fromCalendarObject } from '../../src/connectors/caldav/from-model.ts';
-import { LONGEST_TAG, MOST_ELEMENTS } from '../../src/connectors/caldav/limits.ts';
 import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts';
-import { parseXml } from '../../src/connectors/caldav/xml.ts';
+import { VOCABULARY } from '../../src/connectors/caldav/xml-names.ts';
 import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
+import { LONGEST_TAG, MOST_ELEMENTS, parseXml } from '../../src/connectors/xml.ts';
 import { readJson } from '../../src/http/answer.ts';
 import { MEBIBYTE } from '../../src/http/client.ts';
 import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
@@ -97,13 +97,13 @@ describe('XML', () => {
     ['references', () => `<a>${'&amp;'.repeat(MOST_ELEMENTS)}</a>`],
     ['references in attributes', () => `<a>${`<b c="${'&#65;'.repeat(1_000)}"/>`.repeat(MOST_ELEMENTS / 1_000)}</a>`],
   ])('of %s is refused at the limit', (_, document) => {
-    expect(() => parseXml(document())).toThrow(expect.objectContaining(TOO_LARGE));
+    expect(() => parseXml(document(), VOCABULARY)).toThrow(expect.objectContaining(TOO_LARGE));
   });
 
   test('of the maximum number of elements is read, and one more is refused', () => {
     const children = (count: number) => `<a>${'<href/>'.repeat(count)}</a>`;
-    expect(parseXml(children(MOST_ELEMENTS - 1)).children).toHaveLength(MOST_ELEMENTS - 1);
-    expect(() => parseXml(children(MOST_ELEMENTS))).toThrow(expect.objectContaining(TOO_LARGE));
+    expect(parseXml(children(MOST_ELEMENTS - 1), VOCABULARY).children).toHaveLength(MOST_ELEMENTS - 1);
+    expect(() => parseXml(children(MOST_ELEMENTS), VOCABULARY)).toThrow(expect.objectContaining(TOO_LARGE));
   });
 
   test('of a calendar with ten thousand events lets other jobs run in between', async () => {

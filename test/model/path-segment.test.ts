@@ -7,7 +7,7 @@ import { errors as googleErrors } from '../../src/connectors/google-calendar/err
 import { concernsOneItem } from '../../src/connectors/outcomes.ts';
 import { eventsPath } from '../../src/connectors/outlook-calendar/flows.ts';
 import { mailboxPath, subscriptionResource } from '../../src/connectors/outlook-calendar/paths.ts';
-import { pageAt } from '../../src/connectors/rest-crm/templates.ts';
+import { pageAt } from '../../src/described-api/templates.ts';
 import { clinicAddress, holdAddress } from '../../src/documents/document.ts';
 import type { ItemKey } from '../../src/model/operations.ts';
 import { badId, isPathSegment, pathSegment } from '../../src/model/path-segment.ts';

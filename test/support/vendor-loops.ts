@@ -16,7 +16,7 @@ const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string
   'src/clinic/read/place-zones.ts': [1, 'each round reads the locations or finds another zone, at most MOST_ZONES'],
   'src/clinic/write/resource-calls.ts': [1, 'it goes over the pages of a list that is guarded'],
   'src/clinic/http/call.ts': [2, 'a file ends, with its connection or its largest size'],
-  'src/connectors/caldav/xml.ts': [1, 'it reads a document of limited size in memory, in pieces'],
+  'src/connectors/xml.ts': [1, 'it reads a document of limited size in memory, in pieces'],
   'src/connectors/outcomes.ts': [1, 'each call has half of the operations or keys'],
   'src/connectors/flow.ts': [
     2,

@@ -1,5 +1,6 @@
 import { MirrorError } from '../../model/errors.ts';
 import { type Owner, ownerText, ownOfMarked, refuseOtherKey } from '../owner.ts';
+import { child, childrenOf, escapeXml, type XmlElement } from '../xml.ts';
 import { errors } from './errors.ts';
 import { MAX_CALENDAR_NAMES } from './limits.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
@@ -16,7 +17,6 @@ import {
   resolveHref,
   unexpectedStatus,
 } from './webdav.ts';
-import { child, childrenOf, escapeXml, type XmlElement } from './xml.ts';
 import { CALDAV, CALENDAR_SERVER, DAV, NAMESPACES } from './xml-names.ts';
 
 export interface CalendarSearch {

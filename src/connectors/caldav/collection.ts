@@ -3,6 +3,7 @@ import { badId } from '../../model/path-segment.ts';
 import type { Clock } from '../../model/time.ts';
 import { mayHoldTheirs } from '../event-content.ts';
 import { NO_LABELS, type Owned, ownedBy, ownedPart } from '../labels.ts';
+import { escapeXml } from '../xml.ts';
 import { proveThere } from './calendars.ts';
 import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
@@ -18,7 +19,6 @@ import {
   readProblem,
   readRefused,
 } from './webdav.ts';
-import { escapeXml } from './xml.ts';
 import { NAMESPACES } from './xml-names.ts';
 
 /** Calendar collection, with the data for one call. */

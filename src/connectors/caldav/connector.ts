@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RemoteChanges } from '../../engine/ports.ts';
 import type { CalendarItem } from '../../model/items.ts';
-import type { Operation, Outcome } from '../../model/operations.ts';
+import type { Operation, Outcome, Written } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
@@ -101,7 +101,7 @@ async function readBack(
   });
 }
 
-function isUntagged(outcome: Outcome): outcome is Extract<Outcome, { result: 'written' }> {
+function isUntagged(outcome: Outcome): outcome is Written {
   return outcome.result === 'written' && outcome.versionTag === null;
 }
 

@@ -1,16 +1,15 @@
-import { COMMON, common, contract, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
+import { COMMON, common, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
 
 /**
  * Errors of CalDAV servers. Refused writes are identified by status; `webdav.ts` handles conditions and texts.
  * @see https://www.rfc-editor.org/rfc/rfc4791#section-5.3.2 and https://www.rfc-editor.org/rfc/rfc4918#section-11
  */
 export const errors = defineErrors('caldav', NO_WORDS, {
-  ...common('changed-meanwhile', 'login-refused', 'rate-limited'),
+  ...common('bad-xml', 'changed-meanwhile', 'login-refused', 'rate-limited'),
   'server-error': { ...COMMON['server-error'], ambiguous: true },
   'server-unavailable': remote.target(),
   'not-a-caldav-answer': remote.target({ detail: 'If the error persists, check which server responds at this URL' }),
   'redirected-elsewhere': settings.target(),
-  'bad-xml': contract.item(),
   'unexpected-status': { ...COMMON['unexpected-status'], scope: 'target' },
   'unexpected-server-status': remote.target({ code: 'unexpected-status', statuses: [501], ambiguous: false }),
   'record-refused': refusal.item({ statuses: [400, 404, 409, 410, 415, 422], ambiguous: false }),

@@ -9,15 +9,6 @@ export const MULTIGET_SIZE = 50;
 /** Largest response: a list has about 400 bytes for each of 60,000 events, and a calendar object may contain users' attachments. */
 export const LARGEST_ANSWER_BYTES = 24 * MEBIBYTE;
 
-/**
- * Elements, attributes and references (`&amp;`) in one response: a list has eight elements per event, and each calendar object of a
- * multiget has a few references.
- */
-export const MOST_ELEMENTS = 500_000;
-
-/** Depth of nested elements: DAV uses about twelve levels. */
-export const DEEPEST_ELEMENT = 64;
-
 /** Redirects per request: discovery needs two or three (RFC 6764 section 5, then a separate host). */
 export const MAX_REDIRECTS = 5;
 
@@ -35,25 +26,7 @@ export const SEQUENCE_START_AT = Date.UTC(2020, 0, 1);
 /** Longest body of a refusal that is parsed, without a break of at most 30 ms. */
 export const LONGEST_PROBLEM = 128 * 1_024;
 
-/** Longest tag with its attributes: servers declare a few namespaces. */
-export const LONGEST_TAG = 16 * 1_024;
-
-/** Characters of text that are decoded without a break. */
-export const LONGEST_PIECE = 32 * 1_024;
-
-/** Bytes that are decoded without a break, which takes about a millisecond. */
-export const DECODED_AT_ONCE = 256 * 1_024;
-
-/** Characters of a document that are in memory behind the parser's position: more than the longest tag, and than a piece. */
-export const LOOKED_AHEAD = LONGEST_TAG + LONGEST_PIECE;
-
-/** Elements, attributes and references that are parsed without a break, which takes about a millisecond. */
-export const ELEMENTS_AT_ONCE = 2_000;
-
-/** Work for a character of text, in elements. */
-export const WORK_PER_CHARACTER = ELEMENTS_AT_ONCE / LONGEST_PIECE;
-
-/** Members of one 207: as many as {@link MOST_ELEMENTS} permits, with eight elements each. */
+/** Members of one 207: as many as the limit of elements permits, with eight elements each. */
 export const MOST_MEMBERS = 62_500;
 
 /** Longest URL of a resource, also after redirects. RFC 9110 section 4.1 recommends support for 8,000; a calendar's URL has about 100. */

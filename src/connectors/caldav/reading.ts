@@ -6,6 +6,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import { inPieces, pause } from '../../pieces/in-pieces.ts';
 import type { RemoteIds } from '../connector.ts';
 import { MOST_CHARACTERS } from '../icalendar.ts';
+import { type Body, decoded, escapeXml, LONGEST_PIECE } from '../xml.ts';
 import { proveThere } from './calendars.ts';
 import {
   askCollection,
@@ -22,7 +23,7 @@ import {
 } from './collection.ts';
 import { errors } from './errors.ts';
 import { fromCalendarObject, readCalendarObject } from './from-model.ts';
-import { LONGEST_PIECE, MULTIGET_SIZE } from './limits.ts';
+import { MULTIGET_SIZE } from './limits.ts';
 import {
   comparablePath,
   type DavMember,
@@ -34,7 +35,6 @@ import {
   readRefused,
   strongTag,
 } from './webdav.ts';
-import { type Body, decoded, escapeXml } from './xml.ts';
 import { CALDAV, DAV, NAMESPACES } from './xml-names.ts';
 
 /**

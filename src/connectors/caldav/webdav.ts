@@ -6,6 +6,7 @@ import { MirrorError } from '../../model/errors.ts';
 import { storableTag } from '../../model/stored-limits.ts';
 import { pause } from '../../pieces/in-pieces.ts';
 import type { ConnectorContext } from '../connector.ts';
+import { type Body, bytesIn, child, childrenOf, parseXml, type XmlElement } from '../xml.ts';
 import { errors } from './errors.ts';
 import {
   LARGEST_ANSWER_BYTES,
@@ -15,8 +16,8 @@ import {
   MOST_MEMBERS,
   MOST_URL_CHARACTERS,
 } from './limits.ts';
-import { type Body, bytesIn, child, childrenOf, multistatusOf, parseXml, type XmlElement } from './xml.ts';
-import { DAV, SABRE } from './xml-names.ts';
+import { multistatusOf } from './multistatus.ts';
+import { DAV, SABRE, VOCABULARY } from './xml-names.ts';
 
 /** Includes the private part of the list: suffixes under which a company provides names to customers. */
 const WITH_HOSTERS = { allowPrivateDomains: true };
@@ -334,7 +335,7 @@ function errorIn(root: XmlElement | null): XmlElement | undefined {
 function tryParse(body: string): XmlElement | null {
   if (!body.trimStart().startsWith('<')) return null;
   try {
-    return parseXml(body);
+    return parseXml(body, VOCABULARY);
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import type { MirrorError } from '../../model/errors.ts';
-import type { Operation, Outcome } from '../../model/operations.ts';
+import type { Deletion, Operation, Outcome, Update, Write, WriteEffect } from '../../model/operations.ts';
 import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS, recoveredParts } from '../event-content.ts';
 import { areOfWrite, labelsOf } from '../labels.ts';
 import { deletedWith, effectOf } from '../outcomes.ts';
@@ -32,10 +32,6 @@ import {
   withOwnStatus,
 } from './webdav.ts';
 
-type Write = Extract<Operation, { kind: 'create' | 'update' }>;
-type Delete = Extract<Operation, { kind: 'delete' }>;
-type Effect = Extract<Outcome, { result: 'written' }>['effect'];
-
 /** Outcome, with the object's URL after a write, so that a missing ETag can be fetched later. */
 export interface LocatedOutcome {
   outcome: Outcome;
@@ -63,7 +59,7 @@ export async function carryOut(collection: Collection, operation: Operation, see
   return await create(collection, operation, 'created');
 }
 
-async function create(collection: Collection, operation: Write, effect: Effect): Promise<LocatedOutcome> {
+async function create(collection: Collection, operation: Write, effect: WriteEffect): Promise<LocatedOutcome> {
   const url = objectUrl(collection.url, operation.key, null);
   const answer = await put(collection, operation, url, { condition: { 'if-none-match': '*' } });
   if (isDone(answer)) return written(collection, operation, effect, { url, answer });
@@ -106,11 +102,7 @@ async function makeAgain(collection: Collection, operation: Write): Promise<Loca
   return await create(collection, operation, effectOf(operation, true));
 }
 
-async function update(
-  collection: Collection,
-  operation: Extract<Operation, { kind: 'update' }>,
-  seen: Seen,
-): Promise<LocatedOutcome> {
+async function update(collection: Collection, operation: Update, seen: Seen): Promise<LocatedOutcome> {
   const url = objectUrl(collection.url, operation.key, operation.remoteId);
   const tag = strongTag(operation.versionTag);
   const mustLook = tag === null || operation.additions !== undefined;
@@ -130,7 +122,7 @@ async function overwrite(
   collection: Collection,
   operation: Write,
   stored: StoredObject,
-  effect: Effect,
+  effect: WriteEffect,
 ): Promise<LocatedOutcome> {
   const { content, url, etag } = stored;
   const { recordId, key } = operation;
@@ -154,7 +146,7 @@ async function overwrite(
   throw await explained(collection, answer);
 }
 
-async function remove(collection: Collection, operation: Delete, seen: Seen): Promise<LocatedOutcome> {
+async function remove(collection: Collection, operation: Deletion, seen: Seen): Promise<LocatedOutcome> {
   const url = objectUrl(collection.url, operation.key, operation.remoteId);
   const tag = strongTag(operation.versionTag);
   const mustLook = tag === null || operation.erase === true;
@@ -186,7 +178,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
  */
 async function emptied(
   collection: Collection,
-  { recordId, key, revision }: Delete,
+  { recordId, key, revision }: Deletion,
   { url, etag, content }: StoredObject,
 ): Promise<string | null> {
   const blank = {
@@ -283,7 +275,7 @@ async function explained(collection: Collection, { status, body }: DavResponse):
 function written(
   collection: Collection,
   operation: Write,
-  effect: Effect,
+  effect: WriteEffect,
   { url: asked, answer, before = null }: { url: URL; answer: DavResponse; before?: Before },
 ): LocatedOutcome {
   const url = namedByServer(asked, answer, collection.url);
@@ -305,7 +297,7 @@ function foreignName(url: URL, key: string): string | null {
 }
 
 function deleted(
-  operation: Delete,
+  operation: Deletion,
   effect: 'deleted' | 'already-gone' = 'deleted',
   content: StoredObject['content'] = null,
 ): LocatedOutcome {

@@ -1,12 +1,12 @@
+import { MOST_CHARACTERS } from '../icalendar.ts';
+import { vocabularyOf } from '../xml.ts';
+
 export const DAV = '{DAV:}';
 export const CALDAV = '{urn:ietf:params:xml:ns:caldav}';
 /** Apple's extensions, which most servers have. */
 export const CALENDAR_SERVER = '{http://calendarserver.org/ns/}';
 /** Exceptions of servers built on sabre/dav. */
 export const SABRE = '{http://sabredav.org/ns}';
-/** Any other namespace. */
-export const NO_NAMESPACE = '{}';
-
 /** Namespaces of each request body. */
 export const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
 
@@ -28,10 +28,9 @@ const LOCAL_NAMES = [
   ...['sufficient-disk-space', 'max-resource-size', 'need-privileges', 'valid-sync-token'],
 ];
 
-/** Full names by namespace and local name. */
-export const NAMES: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
-  [DAV, CALDAV, CALENDAR_SERVER, SABRE, NO_NAMESPACE].map((namespace) => [
-    namespace,
-    new Map(LOCAL_NAMES.map((local) => [local, `${namespace}${local}`])),
-  ]),
+/** The names, and the length of a calendar object, above which no object is read. */
+export const VOCABULARY = vocabularyOf(
+  [DAV, CALDAV, CALENDAR_SERVER, SABRE],
+  LOCAL_NAMES,
+  new Map([[`${CALDAV}calendar-data`, MOST_CHARACTERS]]),
 );

@@ -1,5 +1,15 @@
 import type { MirrorError } from '../../model/errors.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type {
+  Deleted,
+  Deletion,
+  ItemKey,
+  Operation,
+  Outcome,
+  RemoteItem,
+  Update,
+  Write,
+  WriteEffect,
+} from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
 import { storableTag } from '../../model/stored-limits.ts';
 import { deletableTag, recoveredParts, writableTag } from '../event-content.ts';
@@ -24,11 +34,6 @@ import {
 } from './from-model.ts';
 import { EVENT_FIELDS, UNREADABLE_FOR_MS } from './limits.ts';
 import { pageSchema } from './schemas.ts';
-
-type Write = Exclude<Operation, { kind: 'delete' }>;
-type Deletion = Extract<Operation, { kind: 'delete' }>;
-type Deleted = Extract<Outcome, { result: 'deleted' }>;
-type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /** Settings that the flows of one target share. */
 export interface FlowScope {
@@ -69,7 +74,7 @@ export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] |
 }
 
 /** Inserts under the operation's own id: Google refuses a second insert of a key, which prevents duplicates. */
-function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
+function* insert(scope: FlowScope, operation: Write, effect: WriteEffect): Flow<Outcome> {
   const answer = yield* write(insertCall(scope, operation));
   if (isSuccess(answer)) return written(scope, operation, answer, { effect, remoteId: null });
   if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
@@ -79,7 +84,7 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   return { ...failed(operation, errors.make('not-yet-readable', { status: 404 })), burnsKeyAfterMs: UNREADABLE_FOR_MS };
 }
 
-function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
+function* update(scope: FlowScope, operation: Update): Flow<Outcome> {
   const id = operation.remoteId ?? operation.key;
   const { item } = operation;
   const etag = writableTag(operation.versionTag);
@@ -113,7 +118,7 @@ function mayLackSequence(answer: WireResponse): boolean {
  * Users' own content is kept, except in a deleted event.
  * @returns null if no event has the id
  */
-function* reconcile(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
+function* reconcile(scope: FlowScope, operation: Write, id: string, effect: WriteEffect): Flow<Outcome | null> {
   const answer = yield getCall(scope, id);
   if (isGone(answer)) return null;
   const event = readOwn(scope, answer);
@@ -215,7 +220,7 @@ function written(
   { ownerTag }: FlowScope,
   { recordId }: Write,
   answer: WireResponse,
-  { effect, remoteId }: { effect: Effect; remoteId: string | null },
+  { effect, remoteId }: { effect: WriteEffect; remoteId: string | null },
 ): Outcome {
   const event = readOwnEvent(answer.body, ownerTag);
   const { versionTag, item: stored } =

@@ -1,7 +1,7 @@
 import { message } from '../../messages/message.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, MappedProperty } from '../../model/items.ts';
-import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { isDeletion, isWrite, type Operation, type Outcome, type RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
@@ -16,7 +16,7 @@ import { namesToRead, type Scope, type StoredRecord, toItem, toRemoteItem, type 
 import { BATCH_SIZE, LONGEST_VALUE, OBJECT_OF_STREAM, TYPE_IDS } from './limits.ts';
 import { checkSubscriptions } from './mail-subscriptions.ts';
 import { lookUpChoices, prepareProperties, resolveChoices } from './properties.ts';
-import { findByKeys, listRecords, readRecords, type Write } from './records.ts';
+import { findByKeys, listRecords, readRecords } from './records.ts';
 import { errorOfRow, findHolders, sendUpdates } from './rows.ts';
 import type { HubSpotSettings } from './schemas.ts';
 import { writeAll } from './writing.ts';
@@ -125,14 +125,6 @@ async function apply(scope: Scope, operations: readonly Operation<CrmItem>[]): P
   }
   const all = operations.map((operation) => outcomes.get(operation.recordId) ?? failed(operation, failure!));
   return resolveOutcomes(all, errors, (error) => error === failure);
-}
-
-function isWrite(operation: Operation<CrmItem>): operation is Write {
-  return operation.kind !== 'delete';
-}
-
-function isDeletion(operation: Operation<CrmItem>): operation is Extract<Operation<CrmItem>, { kind: 'delete' }> {
-  return operation.kind === 'delete';
 }
 
 async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {

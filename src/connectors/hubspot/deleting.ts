@@ -1,4 +1,5 @@
-import type { Operation } from '../../model/operations.ts';
+import type { CrmItem } from '../../model/items.ts';
+import type { Deletion } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { logUnemptied } from '../outcomes.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
@@ -9,19 +10,17 @@ import { findByKeys, readRecords } from './records.ts';
 import { batchSchema } from './schemas.ts';
 import type { RecordOutcome } from './writing.ts';
 
-type Deletion = Extract<Operation, { kind: 'delete' }>;
-
 /**
  * Moves objects to the recycle bin, where HubSpot keeps them for 90 days. If a patient's data must be erased, a contact is deleted
  * permanently. HubSpot cannot delete other objects permanently, so they are cleared before the deletion. Objects are first fetched by key, since
  * the id of a merged object leads to a different patient's object.
  * @throws MirrorError for failures of all unfinished deletions
  */
-export async function deleteAll(scope: Scope, deletions: readonly Deletion[], recordOutcome: RecordOutcome) {
+export async function deleteAll(scope: Scope, deletions: readonly Deletion<CrmItem>[], recordOutcome: RecordOutcome) {
   if (deletions.length === 0) return;
   const found = await lookUp(scope, deletions);
-  const isGone = ({ key }: Deletion) => !found.has(key);
-  const isErasure = ({ erase }: Deletion) => erase === true && scope.object === 'contacts';
+  const isGone = ({ key }: Deletion<CrmItem>) => !found.has(key);
+  const isErasure = ({ erase }: Deletion<CrmItem>) => erase === true && scope.object === 'contacts';
   for (const { recordId } of deletions.filter(isGone)) {
     recordOutcome({ recordId, result: 'deleted', effect: 'already-gone' });
   }
@@ -51,7 +50,7 @@ export async function deleteAll(scope: Scope, deletions: readonly Deletion[], re
 }
 
 /** Returns the objects of one deletion: all objects with the key are deleted, and the last deletion completes the operation. */
-function leavesOf(deletion: Deletion, found: ReadonlyMap<string, readonly StoredRecord[]>) {
+function leavesOf(deletion: Deletion<CrmItem>, found: ReadonlyMap<string, readonly StoredRecord[]>) {
   const records = found.get(deletion.key) ?? [];
   return records.map(({ id }, index) => ({ deletion, id, isLast: index === records.length - 1 }));
 }
@@ -106,7 +105,7 @@ async function eraseContact({ client, paths }: Scope, objectId: string) {
  * Fetches the objects to delete, by key: live objects with the key, own objects whose key a user cleared, and for erasures objects in the
  * recycle bin.
  */
-async function lookUp(scope: Scope, deletions: readonly Deletion[]): Promise<Map<string, StoredRecord[]>> {
+async function lookUp(scope: Scope, deletions: readonly Deletion<CrmItem>[]): Promise<Map<string, StoredRecord[]>> {
   const { object, keyProperty, stampProperty } = scope;
   const keys = deletions.map(({ key }) => key);
   const records = await findByKeys(scope, keys, [keyProperty, stampProperty]);
@@ -123,11 +122,11 @@ async function lookUp(scope: Scope, deletions: readonly Deletion[]): Promise<Map
 /** Adds objects known only by id that carry this target's stamp and no other object's key. */
 async function lookUpById(
   scope: Scope,
-  deletions: readonly Deletion[],
+  deletions: readonly Deletion<CrmItem>[],
   archived: boolean,
   found: Map<string, StoredRecord[]>,
 ): Promise<void> {
-  const byId = new Map<string, Deletion>();
+  const byId = new Map<string, Deletion<CrmItem>>();
   for (const deletion of deletions) {
     if (!found.has(deletion.key) && deletion.remoteId !== null) byId.set(deletion.remoteId, deletion);
   }

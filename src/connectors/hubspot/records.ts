@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Operation } from '../../model/operations.ts';
+import { type ItemKey, isUpdate, type Update, type Write } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, readEach, walkPages } from '../wire.ts';
@@ -92,9 +92,6 @@ export async function* listRecords(
 /** Error of a list whose pages do not advance. */
 const lost = () => errors.make('unexpected-answer');
 
-export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
-type Update = Extract<Write, { kind: 'update' }>;
-
 /** Result of the fetch before writes. */
 interface ExistingRecords {
   /** Object of each key, if it exists. */
@@ -144,19 +141,15 @@ async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string
 }
 
 /** Fetches the objects before writes. With unique keys, creates need no fetch, since an upsert finds existing objects. */
-export async function lookBefore(scope: Scope, writes: readonly Write[]): Promise<ExistingRecords> {
+export async function lookBefore(scope: Scope, writes: readonly Write<CrmItem>[]): Promise<ExistingRecords> {
   return scope.hasUniqueKey ? await lookAtUpdates(scope, writes.filter(isUpdate)) : await lookUpAll(scope, writes);
-}
-
-function isUpdate(write: Write): write is Update {
-  return write.kind === 'update';
 }
 
 /**
  * Fetches the objects of updates by key. If HubSpot neither returns a key nor reports it as missing, the object was merged into a different
  * patient's object. Nothing is written to that object, and the key is unusable.
  */
-async function lookAtUpdates(scope: Scope, updates: readonly Update[]): Promise<ExistingRecords> {
+async function lookAtUpdates(scope: Scope, updates: readonly Update<CrmItem>[]): Promise<ExistingRecords> {
   const { object } = scope;
   const ids = updates.map(({ key }) => key);
   const wanted = { object, ids, byKey: true, properties: namesToLookAt(scope) };
@@ -170,7 +163,7 @@ async function lookAtUpdates(scope: Scope, updates: readonly Update[]): Promise<
 }
 
 /** Restores cleared keys of own objects, which the stamp identifies. */
-async function restoreKeys(scope: Scope, updates: readonly Update[]): Promise<Map<ItemKey, StoredRecord>> {
+async function restoreKeys(scope: Scope, updates: readonly Update<CrmItem>[]): Promise<Map<ItemKey, StoredRecord>> {
   const identified = await readById(scope, updates);
   const keyless = identified.filter(({ record }) => record.key === null);
   if (keyless.length > 0) {
@@ -190,7 +183,7 @@ async function restoreKeys(scope: Scope, updates: readonly Update[]): Promise<Ma
  * Finds the object of each write if keys are not unique: by the stored id, otherwise by a search for the key. One object with the key is
  * used; of several, none is chosen.
  */
-async function lookUpAll(scope: Scope, writes: readonly Write[]): Promise<ExistingRecords> {
+async function lookUpAll(scope: Scope, writes: readonly Write<CrmItem>[]): Promise<ExistingRecords> {
   const identified = await readById(scope, writes.filter(isUpdate));
   const records = new Map(identified.map(({ record, key }) => [key, record]));
   const keys = writes.flatMap(({ key }) => (records.has(key) ? [] : [key]));
@@ -206,7 +199,10 @@ async function lookUpAll(scope: Scope, writes: readonly Write[]): Promise<Existi
 }
 
 /** Fetches own objects of updates by id. An own object has the key, or a stamp without a key. */
-async function readById(scope: Scope, updates: readonly Update[]): Promise<{ record: StoredRecord; key: ItemKey }[]> {
+async function readById(
+  scope: Scope,
+  updates: readonly Update<CrmItem>[],
+): Promise<{ record: StoredRecord; key: ItemKey }[]> {
   const byId = new Map(updates.flatMap((write) => (write.remoteId === null ? [] : [[write.remoteId, write]])));
   const { object } = scope;
   const wanted = { object, ids: [...byId.keys()], byKey: false, properties: namesToLookAt(scope) };

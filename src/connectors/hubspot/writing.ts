@@ -1,13 +1,13 @@
 import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Outcome } from '../../model/operations.ts';
+import type { ItemKey, Outcome, Write } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { effectOf, notSent } from '../outcomes.ts';
 import { errors } from './errors.ts';
 import { type Row, type Scope, type StoredRecord, toItem, toValues } from './from-model.ts';
 import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
 import { updateSubscriptions } from './mail-subscriptions.ts';
-import { lookBefore, readRecords, type Write } from './records.ts';
+import { lookBefore, readRecords } from './records.ts';
 import {
   errorOfRow,
   isRefusedForAddress,
@@ -28,7 +28,7 @@ export type RecordOutcome = (outcome: Outcome<CrmItem>) => void;
 /** State of one write run: unfinished writes, by key. */
 interface Writing {
   scope: Scope;
-  waiting: Map<ItemKey, Write>;
+  waiting: Map<ItemKey, Write<CrmItem>>;
   end(key: ItemKey, end: End): void;
 }
 
@@ -38,7 +38,7 @@ interface Writing {
  * exists, and is then associated with the contact.
  * @throws MirrorError for failures of all unfinished writes
  */
-export async function writeAll(scope: Scope, writes: readonly Write[], recordOutcome: RecordOutcome) {
+export async function writeAll(scope: Scope, writes: readonly Write<CrmItem>[], recordOutcome: RecordOutcome) {
   const waiting = new Map(writes.map((write) => [write.key, write]));
   const writing: Writing = {
     scope,
@@ -79,7 +79,7 @@ async function readExisting({ scope, waiting, end }: Writing): Promise<Map<ItemK
   return records;
 }
 
-function rowOf(scope: Scope, write: Write, existing: ReadonlyMap<ItemKey, StoredRecord>): Row {
+function rowOf(scope: Scope, write: Write<CrmItem>, existing: ReadonlyMap<ItemKey, StoredRecord>): Row {
   const { key } = write;
   const id = scope.hasUniqueKey ? undefined : existing.get(key)?.id;
   return { key, values: toValues(scope, write), ...(id === undefined ? {} : { id }) };
@@ -195,7 +195,7 @@ async function joinContacts(
   }
 }
 
-function writtenEnd(scope: Scope, write: Write, record: StoredRecord, { values }: Row): End {
+function writtenEnd(scope: Scope, write: Write<CrmItem>, record: StoredRecord, { values }: Row): End {
   return {
     result: 'written',
     effect: effectOf(write, record.isNew ?? write.kind === 'create'),

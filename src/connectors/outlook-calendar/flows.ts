@@ -1,6 +1,15 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type {
+  Deletion,
+  ItemKey,
+  Operation,
+  Outcome,
+  RemoteItem,
+  Update,
+  Write,
+  WriteEffect,
+} from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
 import { storableTag } from '../../model/stored-limits.ts';
 import { BLANK_ITEM, deletableTag, recoveredParts, writableTag } from '../event-content.ts';
@@ -33,10 +42,6 @@ import {
   type OutlookCalendarSettings,
   pageLinkSchema,
 } from './schemas.ts';
-
-type Write = Exclude<Operation, { kind: 'delete' }>;
-type Deletion = Extract<Operation, { kind: 'delete' }>;
-type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /** Settings that the flows of one target share. */
 export interface FlowScope extends Pick<OutlookCalendarSettings, 'deleteMode'> {
@@ -76,7 +81,7 @@ export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] |
 }
 
 /** Inserts with the key as transaction id: Outlook refuses a second insert of a key, which prevents duplicates. */
-function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
+function* insert(scope: FlowScope, operation: Write, effect: WriteEffect): Flow<Outcome> {
   const answer = yield* write(scope, operation.item.time, (zoned) => insertCall(zoned, operation));
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
   if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
@@ -93,7 +98,7 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
  * Completes an insert. If the response has no id, the event is fetched by its key, since the outcome needs Outlook's id. An event that is
  * older than the request is fetched too: Outlook repeats the response to an earlier, equal request, even if the event changed since.
  */
-function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireResponse): Flow<Outcome> {
+function* inserted(scope: FlowScope, operation: Write, effect: WriteEffect, answer: WireResponse): Flow<Outcome> {
   const head = eventHeadSchema.safeParse(answer.body);
   const isEarlier = head.success && isMadeBefore(head.data, answer);
   if (head.success && !isEarlier) return written(scope, operation, answer, { effect });
@@ -112,7 +117,7 @@ function isMadeBefore({ createdDateTime }: EventHead, { sentAt }: WireResponse):
   return sentAt !== undefined && createdAt < sentAt - EARLIER_BY_MS;
 }
 
-function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
+function* update(scope: FlowScope, operation: Update): Flow<Outcome> {
   const { remoteId, item } = operation;
   const etag = writableTag(operation.versionTag);
   let storedId = remoteId;
@@ -135,7 +140,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 function* reconcile(
   scope: FlowScope,
   operation: Write,
-  effect: Effect,
+  effect: WriteEffect,
   storedId: string | null = null,
 ): Flow<Outcome | null> {
   const { recordId, key } = operation;
@@ -291,7 +296,7 @@ function written(
   scope: FlowScope,
   operation: Write,
   answer: WireResponse,
-  { effect, stored: storedId = null }: { effect: Effect; stored?: string | null },
+  { effect, stored: storedId = null }: { effect: WriteEffect; stored?: string | null },
 ): Outcome {
   const { recordId } = operation;
   const stored = storedEvent(scope, operation, answer);

@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../described-api/paths.ts';
+import { renderBody, renderText } from '../../described-api/templates.ts';
 import { isHtml } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -6,11 +7,10 @@ import { MOST_UNSPLIT_VALUES } from '../../model/json.ts';
 import { isPathSegment } from '../../model/path-segment.ts';
 import type { Authorizer } from '../connector.ts';
 import { bodyOf, type WireResponse } from '../wire.ts';
-import type { CrmCall } from './description.ts';
+import type { CrmCall, CrmValues } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
 /** Successful response, or a response with a status that the call accepts as "nothing". */
 export interface CrmAnswer extends WireResponse {
@@ -26,7 +26,7 @@ export interface CrmClient {
    * @param label constant name of the call, for metrics
    * @throws MirrorError for each unsuccessful response
    */
-  send(label: string, call: CrmCall, values: TemplateValues, signal: AbortSignal): Promise<CrmAnswer>;
+  send(label: string, call: CrmCall, values: CrmValues, signal: AbortSignal): Promise<CrmAnswer>;
   /** Sends a call to a URL from the CRM, which the caller has validated. */
   follow(label: string, call: CrmCall, url: string, signal: AbortSignal): Promise<CrmAnswer>;
 }
@@ -57,7 +57,7 @@ const CHANGES: ReadonlySet<string> = new Set([
 export function createCrmClient({ http, authorizer, settings, codes }: CrmClientOptions): CrmClient {
   const { baseUrl, description } = settings;
   const withoutAutomations = settings.automations === 'suspended' ? description.withoutAutomations : undefined;
-  const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
+  const bodyFor = (label: string, template: unknown, values: CrmValues) => {
     const rendered = renderBody(template, values);
     return withoutAutomations !== undefined && WRITES.has(label) && isJsonObject(rendered)
       ? { ...rendered, ...withoutAutomations }
@@ -67,7 +67,7 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
     label: string,
     call: CrmCall,
     signal: AbortSignal,
-    to: { url: string; values: TemplateValues },
+    to: { url: string; values: CrmValues },
   ) => {
     const { url, values } = to;
     const body = call.body === undefined ? undefined : JSON.stringify(bodyFor(label, call.body, values));
@@ -108,7 +108,7 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
 }
 
 /** Returns the URL of a call. A value stays within its path segment or parameter. */
-export function addressOf(baseUrl: string, { path, query }: CrmCall, values: TemplateValues): string {
+export function addressOf(baseUrl: string, { path, query }: CrmCall, values: CrmValues): string {
   const segments = path.split('/').map((segment) => {
     const rendered = renderText(segment, values, encodeURIComponent);
     // A segment of dots would lead to the parent path, and an empty segment to the list of all objects.
@@ -125,7 +125,7 @@ export function addressOf(baseUrl: string, { path, query }: CrmCall, values: Tem
   return `${baseUrl}${segments.join('/')}${parameters.length === 0 ? '' : `?${parameters.join('&')}`}`;
 }
 
-function headersOf(templates: Record<string, string>, values: TemplateValues): Record<string, string> {
+function headersOf(templates: Record<string, string>, values: CrmValues): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, template] of Object.entries(templates)) {
     const value = renderText(template, values).replaceAll(/[^\x20-\x7e]/g, '');

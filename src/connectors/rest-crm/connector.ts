@@ -1,4 +1,5 @@
 import { isJsonObject, valueAt } from '../../described-api/paths.ts';
+import { pageAt } from '../../described-api/templates.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
@@ -20,7 +21,6 @@ import { propertiesOf, readRow, type Scope, selection, stampValues } from './fro
 import { BATCH_SIZE } from './limits.ts';
 import { belongingReader, findOf, getById, listPages, readOurs, search } from './lookup.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { pageAt } from './templates.ts';
 import { applyAll } from './writing.ts';
 
 /** Opens one target in a CRM. */

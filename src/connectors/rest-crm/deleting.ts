@@ -1,7 +1,7 @@
 import { valueAt } from '../../described-api/paths.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import type { Operation, Outcome } from '../../model/operations.ts';
+import type { Deletion, Operation, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { concernsOneItem, failed, inTurn, notSent } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
@@ -11,12 +11,11 @@ import { errors } from './errors.ts';
 import { type CrmRow, idAt, type Scope } from './from-model.ts';
 import { lookAgain, lookAtId, rowsIn } from './lookup.ts';
 
-type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 type DeleteMany = NonNullable<CrmResource['deleteMany']>;
 
 /** Deletion of one object. */
 export interface Removal {
-  operation: Delete;
+  operation: Deletion<CrmItem>;
   id: string;
   /** Stored object: null if already deleted, undefined if the CRM cannot be queried. */
   stored: CrmRow | null | undefined;
@@ -27,7 +26,11 @@ export interface Removal {
  * @param found objects with the key
  * @throws MirrorError the reason why this deletion, or the whole target, failed
  */
-export async function remove(scope: Scope, operation: Delete, found: readonly CrmRow[]): Promise<Outcome<CrmItem>> {
+export async function remove(
+  scope: Scope,
+  operation: Deletion<CrmItem>,
+  found: readonly CrmRow[],
+): Promise<Outcome<CrmItem>> {
   const removals = await toRemovals(scope, operation, found);
   if ('result' in removals) return removals;
   const outcomes: Outcome<CrmItem>[] = [];
@@ -45,7 +48,7 @@ export async function remove(scope: Scope, operation: Delete, found: readonly Cr
  */
 export async function toRemovals(
   scope: Scope,
-  operation: Delete,
+  operation: Deletion<CrmItem>,
   found: readonly CrmRow[],
 ): Promise<Removal[] | Outcome<CrmItem>> {
   const { remoteId, key } = operation;
@@ -145,7 +148,7 @@ async function removeOne(scope: Scope, { operation, id, stored }: Removal): Prom
   return answer === null || isMissing(answer) ? gone(operation) : { ...gone(operation), effect: 'deleted' };
 }
 
-function gone({ recordId }: Delete) {
+function gone({ recordId }: Deletion<CrmItem>) {
   return { recordId, result: 'deleted', effect: 'already-gone' } as const;
 }
 

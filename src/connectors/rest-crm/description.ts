@@ -3,12 +3,13 @@ import { errorPaths } from '../../described-api/errors.ts';
 import { type PagingStyle, pagingStyles } from '../../described-api/paging.ts';
 import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
 import { ITSELF } from '../../described-api/paths.ts';
+import { pageAt, placeholdersIn } from '../../described-api/templates.ts';
+import { valueStyles } from '../../described-api/value-styles.ts';
 import { issueText, message, type Text } from '../../messages/message.ts';
 import { isTransportHeader } from '../../model/header-names.ts';
 import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { type Placeholder, pageAt, placeholdersIn, valueStyles } from './templates.ts';
 
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
 const whole = (least: number, most: number) => z.int().min(least).max(most);
@@ -22,6 +23,14 @@ const headers = z.record(
     .refine((name) => !isOwnHeader(name), issueText(message('description.header'))),
   z.string().regex(/^[\x20-\x7e]*$/),
 );
+
+/** Names that the templates of a description may use. */
+type Placeholder =
+  | ('key' | 'keys' | 'keyField' | 'stampField' | 'fields' | 'id' | 'ids' | 'contactId' | 'properties')
+  | ('startAt' | 'rows' | 'versionTag' | 'ownerTag' | 'page' | 'offset' | 'size' | 'cursor');
+
+/** Values of the placeholders of one call. */
+export type CrmValues = Partial<Record<Placeholder, unknown>>;
 
 /** Values with patient data, which must not be in URLs: proxies and servers log URLs. */
 const BODY_ONLY = new Set<string>(['properties', 'rows'] satisfies Placeholder[]);

@@ -1,4 +1,6 @@
 import { ITSELF, isJsonObject, type JsonObject, parsePath, setAtPath, valueAt } from '../../described-api/paths.ts';
+import { newObject } from '../../described-api/templates.ts';
+import { readValue, renderValue } from '../../described-api/value-styles.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
@@ -7,8 +9,7 @@ import type { ContactStamp } from '../connector.ts';
 import type { Choices, PropertyRule } from '../fitting.ts';
 import { belongingOf, ownedByStamp, stampedPart, toStamp } from '../owner.ts';
 import type { CrmClient } from './client.ts';
-import type { CrmDescription, CrmResource } from './description.ts';
-import { newObject, readValue, renderValue, type TemplateValues } from './templates.ts';
+import type { CrmDescription, CrmResource, CrmValues } from './description.ts';
 
 /** Keys are 32 characters of base32hex. Other values of the key property come from users or other programs. */
 const KEY = /^[0-9a-v]{32}$/;
@@ -32,7 +33,7 @@ export function writeValues(
   scope: Scope,
   { key, sealedRecordId, item, revision }: Sent,
   contactId: string | null,
-): TemplateValues {
+): CrmValues {
   const { description, resource, properties, ownerTag } = scope;
   const { values, names } = description;
   const body = newObject();

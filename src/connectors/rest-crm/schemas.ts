@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
+import { newObject } from '../../described-api/templates.ts';
 import { issueText, message } from '../../messages/message.ts';
 import { allowedKeys, baseAddress } from '../../settings/common-schemas.ts';
 import { type CrmDescription, descriptionSchema, type WrittenDescription } from './description.ts';
@@ -9,7 +10,6 @@ import { espocrm } from './profiles/espocrm.ts';
 import { twenty } from './profiles/twenty.ts';
 import { zohoLike } from './profiles/zoho-like.ts';
 import { renamedKeys } from './renamed-keys.ts';
-import { newObject } from './templates.ts';
 
 /** Included descriptions, by their name in a target's settings. The schema validates them like other descriptions. */
 export const profiles: Readonly<Record<string, WrittenDescription>> = {

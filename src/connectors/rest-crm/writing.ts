@@ -1,7 +1,8 @@
 import { isJsonObject, valueAt } from '../../described-api/paths.ts';
+import { renderBody } from '../../described-api/templates.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
-import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
+import type { ItemKey, Operation, Outcome, Write, WriteEffect } from '../../model/operations.ts';
 import { effectOf, failed, inTurn, notSent, resolveOutcomes } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { type CrmAnswer, isMissing, speaksOf } from './client.ts';
@@ -10,7 +11,6 @@ import type { CrmResource } from './description.ts';
 import { errors, rowRefused } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, type Scope, selection, writeValues } from './from-model.ts';
 import { findByKeys, findContacts, lookAgain, lookAtId, rowsIn, theOne } from './lookup.ts';
-import { renderBody } from './templates.ts';
 
 /**
  * Carries out operations. An error of the whole target stops further requests.
@@ -81,7 +81,7 @@ function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>):
 
 type Upsert = NonNullable<CrmResource['upsert']>;
 /** Write with the id of its contact. */
-type ReadyWrite = { operation: Write; contactId: string | null };
+type ReadyWrite = { operation: Write<CrmItem>; contactId: string | null };
 
 /**
  * Writes objects by the CRM's upsert, in batches. A batch that the CRM refuses is halved until only the invalid object remains. Never
@@ -121,7 +121,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
   return writes.map(({ operation }, index) => toOutcome(scope, upsert, operation, answers[index]));
 }
 
-function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown): Outcome<CrmItem> {
+function toOutcome(scope: Scope, upsert: Upsert, operation: Write<CrmItem>, row: unknown): Outcome<CrmItem> {
   const status = valueAt(row, upsert.status);
   const isTaken = isJsonObject(row) && upsert.taken.some((taken) => taken === status);
   if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors, scope.codes));
@@ -179,20 +179,20 @@ async function writeSharing(
 }
 
 /** Reports omitted values, also if the CRM does not return stored values. */
-function withStored(end: Outcome<CrmItem>, reduced: ReadonlyMap<string, Write>): Outcome<CrmItem> {
+function withStored(end: Outcome<CrmItem>, reduced: ReadonlyMap<string, Write<CrmItem>>): Outcome<CrmItem> {
   return end.result === 'written' ? { ...end, stored: end.stored ?? reduced.get(end.recordId)!.item } : end;
 }
 
-function isRefused(ends: ReadonlyMap<string, Outcome<CrmItem>>, { recordId }: Write): boolean {
+function isRefused(ends: ReadonlyMap<string, Outcome<CrmItem>>, { recordId }: Write<CrmItem>): boolean {
   const end = ends.get(recordId);
   return end?.result === 'failed' && end.error.code === 'record-refused';
 }
 
-function hasAny(operation: Operation<CrmItem>, names: readonly string[]): operation is Write {
+function hasAny(operation: Operation<CrmItem>, names: readonly string[]): operation is Write<CrmItem> {
   return operation.kind !== 'delete' && valuesOf(names, operation.item).length > 0;
 }
 
-function without(operation: Write, names: readonly string[]): Write {
+function without(operation: Write<CrmItem>, names: readonly string[]): Write<CrmItem> {
   const properties: Record<string, PropertyValue> = { ...operation.item.properties };
   for (const name of names) if (Object.hasOwn(properties, name)) properties[name] = null;
   return { ...operation, item: { ...operation.item, properties } };
@@ -222,9 +222,6 @@ function valuesOf(names: readonly string[], item: CrmItem | null): string[] {
   });
 }
 
-type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
-type Effect = Extract<Outcome, { result: 'written' }>['effect'];
-
 /**
  * Carries out one operation after the search by key. If one object has the key, no new object is created. Of several objects, the known
  * object is written, or all are deleted; without a known object, none is chosen.
@@ -243,7 +240,7 @@ export async function carryOut(
   return await write(scope, operation, theOne(found, storedId), contactId);
 }
 
-async function write(scope: Scope, operation: Write, row: CrmRow | null, contactId: string | null) {
+async function write(scope: Scope, operation: Write<CrmItem>, row: CrmRow | null, contactId: string | null) {
   if (row?.owner === 'foreign') return { recordId: operation.recordId, result: 'key-burnt' } as const;
   const stored = row ?? (await lookAtId(scope, operation));
   if (typeof stored === 'object' && stored !== null) return await overwrite(scope, operation, stored, contactId);
@@ -257,7 +254,7 @@ async function write(scope: Scope, operation: Write, row: CrmRow | null, contact
 
 async function overwrite(
   scope: Scope,
-  operation: Write,
+  operation: Write<CrmItem>,
   row: CrmRow,
   contactId: string | null,
 ): Promise<Outcome<CrmItem>> {
@@ -276,7 +273,7 @@ async function overwrite(
 }
 
 /** Creates an object. If the CRM refuses the key because a concurrent writer created an object after the search, that object is used. */
-async function create(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
+async function create(scope: Scope, operation: Write<CrmItem>, contactId: string | null): Promise<Outcome<CrmItem>> {
   try {
     return await makeAgain(scope, operation, contactId);
   } catch (thrown) {
@@ -288,7 +285,7 @@ async function create(scope: Scope, operation: Write, contactId: string | null):
   }
 }
 
-async function makeAgain(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
+async function makeAgain(scope: Scope, operation: Write<CrmItem>, contactId: string | null): Promise<Outcome<CrmItem>> {
   const { resource, client, signal } = scope;
   const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId) };
   const answer = await client.send('rest-crm.create', resource.create.call, values, signal);
@@ -300,7 +297,7 @@ async function makeAgain(scope: Scope, operation: Write, contactId: string | nul
 
 async function put(
   scope: Scope,
-  operation: Write,
+  operation: Write<CrmItem>,
   contactId: string | null,
   stored: { id: string; versionTag: string | null },
 ): Promise<CrmAnswer> {
@@ -311,9 +308,9 @@ async function put(
 
 async function updated(
   scope: Scope,
-  operation: Write,
+  operation: Write<CrmItem>,
   { id, answer, contactId }: { id: string; answer: CrmAnswer; contactId: string | null },
-  effect: Effect,
+  effect: WriteEffect,
 ): Promise<Outcome<CrmItem>> {
   if (speaksOf(answer, id))
     return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.recordPath));
@@ -328,7 +325,7 @@ function rowOf(scope: Scope, answer: CrmAnswer, path: string | undefined): CrmRo
   return path === undefined ? null : readRow(scope, scope.resource, valueAt(answer.body, path));
 }
 
-function written(operation: Write, effect: Effect, id: string, row: CrmRow | null): Outcome<CrmItem> {
+function written(operation: Write<CrmItem>, effect: WriteEffect, id: string, row: CrmRow | null): Outcome<CrmItem> {
   const { recordId, key } = operation;
   const shown = row?.key === key && row.id === id ? row.remote : null;
   const stored = shown?.item ?? null;

@@ -1,6 +1,6 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import type { Operation } from '../../model/operations.ts';
+import { isDeletion, isWrite, type Operation } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
@@ -9,10 +9,10 @@ import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { askedAlone, failed, resolveOutcomes } from '../outcomes.ts';
 import { toStamp } from '../owner.ts';
 import { createOrgClient, type OrgClient, type Part } from './client.ts';
-import { type Deletion, remove, resultsOf } from './deleting.ts';
+import { remove, resultsOf } from './deleting.ts';
 import { type Description, describe, type RecordForm, requireFit } from './description.ts';
 import { errors, rowErrorOf } from './errors.ts';
-import { propertiesOf, type Write } from './from-model.ts';
+import { propertiesOf } from './from-model.ts';
 import { BATCH_SIZE, COLLECTION_SIZE } from './limits.ts';
 import { findByKey, queryPages, readPages, type Scope, selectIn, wholeRecord } from './reading.ts';
 import type { SalesforceSettings, SeenRecord } from './schemas.ts';
@@ -93,14 +93,6 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
  */
 function isPrivate({ stream, object, properties }: RecordForm): boolean {
   return stream === 'patients' && object === 'Contact' && !properties.some(({ name }) => name === 'AccountId');
-}
-
-function isWrite(operation: Operation<CrmItem>): operation is Write {
-  return operation.kind !== 'delete';
-}
-
-function isDeletion(operation: Operation<CrmItem>): operation is Deletion {
-  return operation.kind === 'delete';
 }
 
 /** Returns a scope that records calls that failed as a whole. */

@@ -1,18 +1,17 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
+import type { Deletion, ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { failed, logUnemptied } from '../outcomes.ts';
 import { ownedByStamp } from '../owner.ts';
 import type { WireResponse } from '../wire.ts';
+import { child, childrenOf, escapeXml, parseXml, vocabularyOf, type XmlElement } from '../xml.ts';
 import type { OrgClient, Part } from './client.ts';
 import { INDIVIDUAL, type RecordForm } from './description.ts';
 import { errors, isGone, isRace, rowErrorOf } from './errors.ts';
 import { COLLECTION_SIZE, COMPOSITE_PARTS, EMPTIED_AT_ONCE, QUERY_KEYS } from './limits.ts';
 import { quoted, runQueries, type Scope, selectIn } from './reading.ts';
 import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
-
-export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 
 /**
  * Deletes the objects with the keys, except objects with a different target's stamp. Objects are fetched first, since an id may belong to
@@ -21,7 +20,7 @@ export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
  * it.
  * @returns one outcome per deletion; never throws
  */
-export async function remove(scope: Scope, deletions: readonly Deletion[]): Promise<Outcome<CrmItem>[]> {
+export async function remove(scope: Scope, deletions: readonly Deletion<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
   const queries = slices(deletions, QUERY_KEYS).map((slice) => lookUpQuery(scope.form, slice));
   const erased = deletions.filter(({ erase }) => erase === true);
   let idsOf: ReturnType<typeof ownIds>;
@@ -43,7 +42,7 @@ export async function remove(scope: Scope, deletions: readonly Deletion[]): Prom
 /** Removes erased objects from the recycle bin too, if configured. Objects that remain are retried. */
 async function withBin(
   scope: Scope,
-  erased: readonly Deletion[],
+  erased: readonly Deletion<CrmItem>[],
   outcomes: Outcome<CrmItem>[],
 ): Promise<Outcome<CrmItem>[]> {
   const done = new Set(outcomes.flatMap(({ recordId, result }) => (result === 'deleted' ? [recordId] : [])));
@@ -59,7 +58,7 @@ async function withBin(
 /** Deletes the Individuals that clinic-mirror created for the contacts. Individuals created by users have no key and are kept. */
 async function withIndividuals(
   scope: Scope,
-  deletions: readonly Deletion[],
+  deletions: readonly Deletion<CrmItem>[],
   outcomes: Outcome<CrmItem>[],
 ): Promise<Outcome<CrmItem>[]> {
   const { form, client } = scope;
@@ -92,7 +91,10 @@ async function withIndividuals(
 }
 
 /** Returns the ids of a deletion's own objects: none if already deleted, null if several objects have the key. */
-function ownIds({ form, ownerTag }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
+function ownIds(
+  { form, ownerTag }: Scope,
+  records: readonly SeenRecord[],
+): (deletion: Deletion<CrmItem>) => string[] | null {
   const ownerOf = (record: SeenRecord) => ownedByStamp(ownerTag, record[form.stampField]).owner;
   const ours = records.filter((record) => ownerOf(record) === 'ours');
   // Only clinic-mirror can produce the key, so an object with the key is deleted even if a user damaged or cleared the stamp.
@@ -109,7 +111,7 @@ function ownIds({ form, ownerTag }: Scope, records: readonly SeenRecord[]): (del
   };
 }
 
-function lookUpQuery({ object, keyField, stampField }: RecordForm, deletions: readonly Deletion[]): string {
+function lookUpQuery({ object, keyField, stampField }: RecordForm, deletions: readonly Deletion<CrmItem>[]): string {
   const keys = deletions.map(({ key }) => quoted(key)).join(',');
   const ids = deletions.flatMap(({ remoteId }) => (remoteId === null ? [] : quoted(remoteId)));
   const orIds = ids.length === 0 ? '' : ` OR Id IN (${ids.join(',')})`;
@@ -176,7 +178,7 @@ function isRaced(result: RowResult | MirrorError | undefined): boolean {
 
 function toOutcome(
   { fieldNames }: RecordForm,
-  deletion: Deletion,
+  deletion: Deletion<CrmItem>,
   ids: string[] | null,
   results: Results,
 ): Outcome<CrmItem> {
@@ -241,26 +243,45 @@ async function emptySome(client: OrgClient, ids: readonly string[]): Promise<boo
   const path = client.pathOf('').replace('/data/v', '/Soap/u/');
   const call = { label: 'salesforce.empty-bin', method: 'POST', path, headers: { soapaction: '""' } } as const;
   const answer = await client.sendXml({ ...call, body: (session) => envelope(session, ids) });
-  const results = answer.split('<result>').slice(1);
+  const results = resultsIn(answer);
   if (results.length !== ids.length) throw errors.make('bin-not-emptied');
-  return results.map((result) => result.includes('<success>true</success>') || NOT_IN_BIN.test(result));
+  return results.map(
+    (result) =>
+      child(result, `${PARTNER}success`)?.text === 'true' ||
+      childrenOf(result, `${PARTNER}errors`).some((error) =>
+        NOT_IN_BIN.has(child(error, `${PARTNER}statusCode`)?.text ?? ''),
+      ),
+  );
+}
+
+const SOAP = '{http://schemas.xmlsoap.org/soap/envelope/}';
+const PARTNER = '{urn:partner.soap.sforce.com}';
+const SOAP_NAMES = vocabularyOf(
+  [SOAP, PARTNER],
+  ['Envelope', 'Body', 'emptyRecycleBinResponse', 'result', 'success', 'errors', 'statusCode'],
+);
+
+/** Returns the results of a response; empty for any other response, as for a refusal. */
+function resultsIn(answer: string): XmlElement[] {
+  try {
+    const body = child(parseXml(answer, SOAP_NAMES), `${SOAP}Body`);
+    return childrenOf(child(body, `${PARTNER}emptyRecycleBinResponse`), `${PARTNER}result`);
+  } catch {
+    return [];
+  }
 }
 
 /** Codes of objects that are not in the recycle bin, because they were removed earlier (SOAP API Developer Guide, StatusCode). */
-const NOT_IN_BIN = /<statusCode>(ENTITY_IS_DELETED|UNDELETE_FAILED|INVALID_CROSS_REFERENCE_KEY)<\/statusCode>/;
+const NOT_IN_BIN = new Set(['ENTITY_IS_DELETED', 'UNDELETE_FAILED', 'INVALID_CROSS_REFERENCE_KEY']);
 
 /** @param ids contain only letters and digits, as responses are validated */
 function envelope(session: string, ids: readonly string[]): string {
   return [
     '<?xml version="1.0" encoding="utf-8"?>',
     '<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/">',
-    `<Header><SessionHeader xmlns="urn:partner.soap.sforce.com"><sessionId>${escaped(session)}</sessionId></SessionHeader></Header>`,
+    `<Header><SessionHeader xmlns="urn:partner.soap.sforce.com"><sessionId>${escapeXml(session)}</sessionId></SessionHeader></Header>`,
     '<Body><emptyRecycleBin xmlns="urn:partner.soap.sforce.com">',
     ...ids.map((id) => `<ids>${id}</ids>`),
     '</emptyRecycleBin></Body></Envelope>',
   ].join('');
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -1,16 +1,14 @@
 import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
-import type { Operation, RemoteItem } from '../../model/operations.ts';
+import type { RemoteItem, Write } from '../../model/operations.ts';
 import { belongingOf, ownedByStamp, stampedPart, toStamp } from '../owner.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
-
-export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 
 /** Builds one element of a collection: key, stamp, all properties of the item, and the contact by key, if any. */
 export function toRow(
   form: RecordForm,
   ownerTag: string,
-  { key, sealedRecordId, item, revision }: Write,
+  { key, sealedRecordId, item, revision }: Write<CrmItem>,
 ): Record<string, unknown> {
   const { contactKey, properties } = item;
   const values = form.properties.flatMap(({ name, kind }) => {

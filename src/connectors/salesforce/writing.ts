@@ -1,6 +1,6 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Outcome } from '../../model/operations.ts';
+import type { ItemKey, Outcome, Write } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { effectOf, failed } from '../outcomes.ts';
 import type { WireResponse } from '../wire.ts';
@@ -8,7 +8,7 @@ import type { Part } from './client.ts';
 import { resultsOf } from './deleting.ts';
 import { INDIVIDUAL, INDIVIDUAL_FIELD, type Individuals } from './description.ts';
 import { errors, isContactMissing, isKeyInBin, isRace, rowErrorOf } from './errors.ts';
-import { toRemoteItem, toRow, type Write } from './from-model.ts';
+import { toRemoteItem, toRow } from './from-model.ts';
 import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, LEAST_ROWS, MAX_HALVINGS, NAMELESS } from './limits.ts';
 import { queryPart, type Scope, selectIn, soqlOf, wholeRecord, wholeResult } from './reading.ts';
 import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
@@ -17,7 +17,7 @@ import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts'
 const COLLECTIONS = BATCH_SIZE / COLLECTION_SIZE;
 
 interface Row {
-  write: Write;
+  write: Write<CrmItem>;
   /** Sent values. */
   content: Record<string, unknown>;
   /** Whether a concurrent change already caused one retry; the caller handles a second one. */
@@ -30,7 +30,7 @@ interface Row {
  * remains.
  * @returns one outcome per write; never throws
  */
-export async function upsert(scope: Scope, writes: readonly Write[]): Promise<Outcome<CrmItem>[]> {
+export async function upsert(scope: Scope, writes: readonly Write<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
   const run = new UpsertRun(scope);
   await run.work(intoCollections(writes.map((write) => toSend(scope, write)).sort(byContact), scope.pace.rows));
   return run.outcomes;
@@ -185,7 +185,7 @@ function collectionPart({ form, allowDuplicates }: Scope, rows: readonly Row[]):
   };
 }
 
-function toSend({ form, ownerTag }: Scope, write: Write): Row {
+function toSend({ form, ownerTag }: Scope, write: Write<CrmItem>): Row {
   return { write, content: toRow(form, ownerTag, write), isSecondTry: false };
 }
 
@@ -215,7 +215,7 @@ function intoCollections(rows: readonly Row[], most: number): Row[][] {
 
 /** Written contact with a refusal. */
 interface Refusing {
-  write: Write;
+  write: Write<CrmItem>;
   contactId: string;
   /** Names of the fields to tick. */
   optOuts: readonly string[];
@@ -230,7 +230,7 @@ interface Refusing {
  */
 export async function recordOptOuts(
   scope: Scope,
-  writes: readonly Write[],
+  writes: readonly Write<CrmItem>[],
   outcomes: Outcome<CrmItem>[],
 ): Promise<Outcome<CrmItem>[]> {
   const { individuals } = scope.form;
@@ -252,7 +252,7 @@ export async function recordOptOuts(
 
 function refusingIn(
   { rules }: Individuals,
-  writes: readonly Write[],
+  writes: readonly Write<CrmItem>[],
   outcomes: readonly Outcome<CrmItem>[],
 ): Refusing[] {
   const ids = new Map(outcomes.flatMap((one) => (one.result === 'written' ? [[one.recordId, one.remoteId]] : [])));

@@ -2,14 +2,13 @@ import { expect } from 'vitest';
 import type { HubSpotCall, HubSpotClient } from '../../../src/connectors/hubspot/client.ts';
 import { pathsOf } from '../../../src/connectors/hubspot/client.ts';
 import type { Scope } from '../../../src/connectors/hubspot/from-model.ts';
-import type { Write } from '../../../src/connectors/hubspot/records.ts';
 import { writeAll } from '../../../src/connectors/hubspot/writing.ts';
 import { toStamp } from '../../../src/connectors/owner.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
-import type { Outcome } from '../../../src/model/operations.ts';
+import type { Outcome, Write } from '../../../src/model/operations.ts';
 import { describeOutcome, keyOf, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 
 const text = (name: string) => ({ name, kind: 'text' }) as const;
@@ -65,7 +64,7 @@ export function write(
   recordId: string,
   values: Values = {},
   changes: Partial<CrmItem> = {},
-): Extract<Write, { kind: 'create' }> {
+): Extract<Write<CrmItem>, { kind: 'create' }> {
   const item = { properties: values, contactKey: null, startAt: 0, ...changes };
   return {
     kind: 'create',
@@ -82,7 +81,7 @@ export function update(
   values: Values = {},
   remoteId: string | null = null,
   changes: Partial<CrmItem> = {},
-): Write {
+): Write<CrmItem> {
   return { ...write(recordId, values, changes), kind: 'update', versionTag: null, remoteId };
 }
 
@@ -184,7 +183,7 @@ function answersOf(account: Account, objects: Readonly<Record<string, Stored[]>>
 }
 
 /** Returns the outcomes of writes in an account, and their calls. */
-export async function run(scope: typeof SCOPE, account: Account, ...writes: Write[]) {
+export async function run(scope: typeof SCOPE, account: Account, ...writes: Write<CrmItem>[]) {
   const objects: Record<string, Stored[]> = {
     contacts: [...(account.contacts ?? [])],
     deals: [...(account.deals ?? [])],

@@ -7,9 +7,10 @@ import {
   propertiesOf,
   toRemoteItem,
   toRow,
-  type Write,
 } from '../../../src/connectors/salesforce/from-model.ts';
 import type { SeenRecord } from '../../../src/connectors/salesforce/schemas.ts';
+import type { CrmItem } from '../../../src/model/items.ts';
+import type { Write } from '../../../src/model/operations.ts';
 
 const MARK = 'salesforcemark00';
 const CONTACT_KEY = 'v'.repeat(32);
@@ -36,7 +37,10 @@ function formOf(changes: Partial<RecordForm> = {}): RecordForm {
   } as RecordForm;
 }
 
-function writeOf(properties: Write['item']['properties'], contactKey: string | null = CONTACT_KEY): Write {
+function writeOf(
+  properties: Write<CrmItem>['item']['properties'],
+  contactKey: string | null = CONTACT_KEY,
+): Write<CrmItem> {
   const item = { properties, contactKey, contactRecreations: 1, startAt: AT };
   return { kind: 'create', recordId: 'r1', key: 'k1', sealedRecordId: 'sealed', revision: 5, item };
 }
@@ -63,7 +67,7 @@ describe('a row', () => {
   });
 
   test('clears the reference of a record without contact, and where no relationship is known', () => {
-    const rowOf = (form: RecordForm, write: Write) => toRow(form, MARK, write);
+    const rowOf = (form: RecordForm, write: Write<CrmItem>) => toRow(form, MARK, write);
     expect(rowOf(formOf(), writeOf({}, null))).toMatchObject({ WhoId: null });
     expect(rowOf(formOf({ contact: { ...CONTACT, relationship: null } }), writeOf({}))).toMatchObject({ WhoId: null });
     expect(rowOf(formOf({ contact: null }), writeOf({}))).not.toHaveProperty('WhoId');

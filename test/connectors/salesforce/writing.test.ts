@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SalesforceSandboxOptions } from '../../../sandbox/salesforce/index.ts';
 import type { OrgClient, Part } from '../../../src/connectors/salesforce/client.ts';
 import type { RecordForm } from '../../../src/connectors/salesforce/description.ts';
-import { toRow, type Write } from '../../../src/connectors/salesforce/from-model.ts';
+import { toRow } from '../../../src/connectors/salesforce/from-model.ts';
 import { queryPart, type Scope, soqlOf, wholeRecord } from '../../../src/connectors/salesforce/reading.ts';
 import type { RowResult } from '../../../src/connectors/salesforce/schemas.ts';
 import { upsert } from '../../../src/connectors/salesforce/writing.ts';
@@ -10,7 +10,7 @@ import type { WireResponse } from '../../../src/connectors/wire.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
-import type { Outcome } from '../../../src/model/operations.ts';
+import type { Outcome, Write } from '../../../src/model/operations.ts';
 import { describeOutcome, keyOf as keyAt, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 import { containerOf } from '../../support/container-of.ts';
 import {
@@ -220,7 +220,11 @@ describe('a wire that a test scripts', () => {
 
   const NAMES = new Map<string, string>();
 
-  function write(recordId: string, changes: Partial<CrmItem> = {}, kind: Write['kind'] = 'create'): Write {
+  function write(
+    recordId: string,
+    changes: Partial<CrmItem> = {},
+    kind: Write<CrmItem>['kind'] = 'create',
+  ): Write<CrmItem> {
     const key = keyAt(recordId);
     NAMES.set(key, recordId);
     const item = { properties: { LastName: recordId }, contactKey: null, startAt: 0, ...changes };
@@ -247,7 +251,7 @@ describe('a wire that a test scripts', () => {
   });
 
   /** Upserts on an org. `calls`: of each call its collections, by record ids. */
-  async function run(org: Org, ...operations: Write[]) {
+  async function run(org: Org, ...operations: Write<CrmItem>[]) {
     const calls: string[][][] = [];
     const parts: Part[][] = [];
     const tries = new Map<string, number>();
@@ -371,7 +375,7 @@ describe('a wire that a test scripts', () => {
     });
 
     test('reports whether it created the record, by the expected state', async () => {
-      const effects = async (kind: Write['kind'], created: boolean | undefined) =>
+      const effects = async (kind: Write<CrmItem>['kind'], created: boolean | undefined) =>
         (await run({ row: () => ({ created }) }, write('a', {}, kind))).words;
       expect(await effects('create', true)).toEqual(['written created']);
       expect(await effects('create', false)).toEqual(['written adopted']);

@@ -1,13 +1,14 @@
 import { fromCalendarObject, toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import { LARGEST_ANSWER_BYTES } from '../../../src/connectors/caldav/limits.ts';
 import { DavSession, isMultistatus, readProblem, withOwnStatus } from '../../../src/connectors/caldav/webdav.ts';
-import { parseXml } from '../../../src/connectors/caldav/xml.ts';
+import { VOCABULARY } from '../../../src/connectors/caldav/xml-names.ts';
 import { errors as googleErrors } from '../../../src/connectors/google-calendar/errors.ts';
 import { readOwnEvent as readGoogleEvent } from '../../../src/connectors/google-calendar/from-model.ts';
 import { bodyOrChallenge, errors as graphErrors } from '../../../src/connectors/outlook-calendar/errors.ts';
 import { readOwnEvent as readGraphEvent } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
 import { readGraphNotification } from '../../../src/connectors/outlook-calendar/subscriptions.ts';
+import { parseXml } from '../../../src/connectors/xml.ts';
 import { parseJson } from '../../../src/model/json.ts';
 import type { Parser } from '../parser.ts';
 import { JSON_PAIRS, JSON_WORDS } from './answers.ts';
@@ -58,7 +59,7 @@ const xml: Parser = {
     const asked = { method: 'PROPFIND', url: new URL('https://dav.example/cal/') } as const;
     const answer = await session.ask(asked, new AbortController().signal);
     if (isMultistatus(answer)) void answer.members.length;
-    parseXml(text);
+    parseXml(text, VOCABULARY);
   },
 };
 

@@ -1,25 +1,59 @@
 import { StringDecoder } from 'node:string_decoder';
-import { answerTooLarge } from '../../http/transport.ts';
-import { message } from '../../messages/message.ts';
-import type { MirrorError } from '../../model/errors.ts';
-import { atOnce, type Pieces } from '../../model/pieces.ts';
-import { MOST_CHARACTERS } from '../icalendar.ts';
-import { errors } from './errors.ts';
-import {
-  DECODED_AT_ONCE,
-  DEEPEST_ELEMENT,
-  ELEMENTS_AT_ONCE,
-  LONGEST_PIECE,
-  LONGEST_TAG,
-  LOOKED_AHEAD,
-  MOST_ELEMENTS,
-  WORK_PER_CHARACTER,
-} from './limits.ts';
-import { CALDAV, DAV, NAMES, NO_NAMESPACE } from './xml-names.ts';
+import { answerTooLarge } from '../http/transport.ts';
+import { message } from '../messages/message.ts';
+import type { MirrorError } from '../model/errors.ts';
+import { atOnce, type Pieces } from '../model/pieces.ts';
+import { shared } from './errors.ts';
 
 /**
- * Element with a resolved namespace: `{DAV:}href`. Only the names and namespaces in {@link NAMES} leave the parser; of any other name its
- * namespace is left, or `{}`. No name is therefore as long as a server wants.
+ * Elements, attributes and references (`&amp;`) in one response: a list of CalDAV has eight elements per event, and each calendar object of
+ * a multiget has a few references.
+ */
+export const MOST_ELEMENTS = 500_000;
+/** Depth of nested elements: DAV uses about twelve levels. */
+export const DEEPEST_ELEMENT = 64;
+/** Longest tag with its attributes: servers declare a few namespaces. */
+export const LONGEST_TAG = 16 * 1_024;
+/** Characters of text that are decoded without a break. */
+export const LONGEST_PIECE = 32 * 1_024;
+/** Bytes that are decoded without a break, which takes about a millisecond. */
+export const DECODED_AT_ONCE = 256 * 1_024;
+/** Elements, attributes and references that are parsed without a break, which takes about a millisecond. */
+export const ELEMENTS_AT_ONCE = 2_000;
+/** Characters of a document that are in memory behind the parser's position: more than the longest tag, and than a piece. */
+const LOOKED_AHEAD = LONGEST_TAG + LONGEST_PIECE;
+/** Work for a character of text, in elements. */
+const WORK_PER_CHARACTER = ELEMENTS_AT_ONCE / LONGEST_PIECE;
+
+/** Any other namespace. */
+const NO_NAMESPACE = '{}';
+
+/** The names that a reader compares. Only these leave the parser, so that no name is as long as a server wants. */
+export interface XmlVocabulary {
+  /** Full names by namespace and local name. */
+  readonly names: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** The element for all others of a namespace. */
+  readonly others: ReadonlyMap<string, XmlElement>;
+  /** Characters of text that an element may have, by name, if more than {@link LONGEST_PIECE}. The rest is left out. */
+  readonly longTexts: ReadonlyMap<string, number>;
+}
+
+/** @param namespaces in braces, as in `{DAV:}` */
+export function vocabularyOf(
+  namespaces: readonly string[],
+  localNames: readonly string[],
+  longTexts: XmlVocabulary['longTexts'] = new Map(),
+): XmlVocabulary {
+  const all = [...namespaces, NO_NAMESPACE];
+  return {
+    names: new Map(all.map((space) => [space, new Map(localNames.map((local) => [local, `${space}${local}`]))])),
+    others: new Map(all.map((name) => [name, { name, text: '', attributes: NO_ATTRIBUTES, children: NO_CHILDREN }])),
+    longTexts,
+  };
+}
+
+/**
+ * Element with a resolved namespace: `{DAV:}href`. Of a name outside the vocabulary its namespace is left, or `{}`.
  */
 export interface XmlElement {
   name: string;
@@ -31,6 +65,9 @@ export interface XmlElement {
   children: XmlElement[];
 }
 
+const NO_ATTRIBUTES: XmlElement['attributes'] = {};
+const NO_CHILDREN: XmlElement[] = [];
+
 const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
   ['lt', '<'],
@@ -40,12 +77,12 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Parses a document in one pass and checks only its form. A document type declaration is refused: DAV has none, and declared entities could
- * read files. Input that exceeds any plausible DAV response is refused before it uses memory.
+ * Parses a document in one pass and checks only its form. A document type declaration is refused: no API has one, and declared entities could
+ * read files. Input that exceeds any plausible response is refused before it uses memory.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
-export function parseXml(document: string): XmlElement {
-  const tree = new TreeBuilder(document.length, null);
+export function parseXml(document: string, vocabulary: XmlVocabulary): XmlElement {
+  const tree = new TreeBuilder(vocabulary, document.length, null);
   atOnce(readInto(tree, [document]));
   return tree.end();
 }
@@ -95,7 +132,7 @@ function* readInto(tree: TreeBuilder, document: Iterable<string>): Pieces<void> 
       tree.addWork(at - end);
     }
   }
-  if (isInCdata) throw errors.make('bad-xml');
+  if (isInCdata) throw shared.make('bad-xml');
 }
 
 /** Returns the end of a piece of text, which splits no reference and no line end. */
@@ -129,7 +166,7 @@ function after(document: string, delimiter: string, from: number): number {
 }
 
 function unended(document: string, from: number): MirrorError {
-  return document.length > from + LONGEST_TAG ? answerTooLarge() : errors.make('bad-xml');
+  return document.length > from + LONGEST_TAG ? answerTooLarge() : shared.make('bad-xml');
 }
 
 /** A name ends at white space or at the end of its tag. DAV's names are plain, and parsed names are compared with DAV's names. */
@@ -159,12 +196,12 @@ function readOpening(document: string, from: number, tree: TreeBuilder): number 
     else if (/^xmlns(:|$)/.test(name)) {
       const namespace = `{${decodeEntities(value, tree)}}`;
       declared ??= new Map();
-      declared.set(name.slice(6), NAMES.has(namespace) ? namespace : NO_NAMESPACE);
+      declared.set(name.slice(6), tree.vocabulary.names.has(namespace) ? namespace : NO_NAMESPACE);
     } else countReferences(value, tree);
   }
   const end = bare?.[2] ?? take(TAG_END)?.[1];
   if (tag === undefined || end === undefined)
-    throw part.includes('>') ? errors.make('bad-xml') : unended(document, from);
+    throw part.includes('>') ? shared.make('bad-xml') : unended(document, from);
   tree.beginElement(tag, declared, attributes);
   if (end === '/') tree.endElement(tag);
   return from + at;
@@ -185,27 +222,21 @@ interface OpenElement {
   element: XmlElement | null;
 }
 
-const NO_ATTRIBUTES: XmlElement['attributes'] = {};
-const NO_CHILDREN: XmlElement[] = [];
-/** The element for all others of a namespace. */
-const OTHERS: ReadonlyMap<string, XmlElement> = new Map(
-  [...NAMES.keys()].map((name) => [name, { name, text: '', attributes: NO_ATTRIBUTES, children: NO_CHILDREN }]),
-);
-
 /** Builds the element tree during parsing. */
 class TreeBuilder {
   readonly #open: OpenElement[] = [];
+  readonly vocabulary: XmlVocabulary;
   readonly #length: number;
-  /** Receives the responses of a 207, which then do not stay in the tree. */
-  readonly #responses: ParsedResponse[] | null;
+  readonly #taken: TakenElements | null;
   #root: XmlElement | null = null;
   #count = 0;
   #work = 0;
 
   /** @param length characters of the document, or of a section that a text would keep in memory */
-  constructor(length: number, responses: ParsedResponse[] | null) {
+  constructor(vocabulary: XmlVocabulary, length: number, taken: TakenElements | null) {
+    this.vocabulary = vocabulary;
     this.#length = length;
-    this.#responses = responses;
+    this.#taken = taken;
   }
 
   /** @throws MirrorError `answer-too-large` above the limit of elements, attributes and references */
@@ -213,7 +244,7 @@ class TreeBuilder {
     this.#count += 1;
     this.#work += 1;
     if (this.#count > MOST_ELEMENTS)
-      throw answerTooLarge(message('caldav.too-many-elements', { count: MOST_ELEMENTS }));
+      throw answerTooLarge(message('vendor.too-many-elements', { count: MOST_ELEMENTS }));
   }
 
   /** Adds the work of reading text. */
@@ -231,7 +262,7 @@ class TreeBuilder {
   beginElement(tag: string, declared: ReadonlyMap<string, string> | null, attributes: XmlElement['attributes']): void {
     const parent = this.#open.at(-1);
     if (this.#open.length >= DEEPEST_ELEMENT) throw answerTooLarge();
-    if (parent === undefined && this.#root !== null) throw errors.make('bad-xml');
+    if (parent === undefined && this.#root !== null) throw shared.make('bad-xml');
     const outer = parent?.namespaces ?? null;
     const namespaces = declared === null ? outer : { declared, outer, names: new Map<string, string>() };
     this.#open.push({ tag, namespaces, element: this.#elementOf(parent, tag, namespaces, attributes) });
@@ -244,8 +275,8 @@ class TreeBuilder {
     attributes: XmlElement['attributes'],
   ): XmlElement | null {
     if (parent?.element === null) return null;
-    const name = qualified(tag, namespaces);
-    const other = OTHERS.get(name);
+    const name = qualified(tag, namespaces, this.vocabulary);
+    const other = this.vocabulary.others.get(name);
     if (other !== undefined) append(parent?.element, other);
     // The children of a root with any name are read.
     if (other !== undefined && parent !== undefined) return null;
@@ -257,30 +288,26 @@ class TreeBuilder {
   text(text: string): void {
     this.addWork(text.length);
     const inner = this.#open.at(-1);
-    if (inner === undefined && text.trim() !== '') throw errors.make('bad-xml');
-    if (inner?.element != null && inner.element.text.length <= longestText(inner.element)) inner.element.text += text;
+    if (inner === undefined && text.trim() !== '') throw shared.make('bad-xml');
+    if (inner?.element == null) return;
+    const longest = this.vocabulary.longTexts.get(inner.element.name) ?? LONGEST_PIECE;
+    if (inner.element.text.length <= longest) inner.element.text += text;
   }
 
   endElement(tag: string): void {
     const ended = this.#open.pop();
-    if (ended?.tag !== tag) throw errors.make('bad-xml');
+    if (ended?.tag !== tag) throw shared.make('bad-xml');
     const { element } = ended;
     if (element === null) return;
     element.text = withoutSection(element.text, this.#length);
-    const isResponse = this.#open.length === 1 && element.name === `${DAV}response`;
-    if (isResponse && this.#responses !== null) this.#responses.push(parseResponse(element));
+    if (this.#open.length === 1 && element.name === this.#taken?.name) this.#taken.elements.push(element);
     else append(this.#open.at(-1)?.element, element);
   }
 
   end(): XmlElement {
-    if (this.#root === null || this.#open.length > 0) throw errors.make('bad-xml');
+    if (this.#root === null || this.#open.length > 0) throw shared.make('bad-xml');
     return this.#root;
   }
-}
-
-/** Above this length the rest of a text is left out, since no user of the text accepts its length. */
-function longestText({ name }: XmlElement): number {
-  return name === `${CALDAV}calendar-data` ? MOST_CHARACTERS : LONGEST_PIECE;
 }
 
 function append(parent: XmlElement | null | undefined, element: XmlElement): void {
@@ -298,7 +325,7 @@ function withoutSection(text: string, length: number): string {
   return isShare ? text : Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
-function qualified(tag: string, namespaces: Namespaces | null): string {
+function qualified(tag: string, namespaces: Namespaces | null, { names }: XmlVocabulary): string {
   const cached = namespaces?.names.get(tag);
   if (cached !== undefined) return cached;
   const colon = tag.indexOf(':');
@@ -306,7 +333,7 @@ function qualified(tag: string, namespaces: Namespaces | null): string {
   let around = namespaces;
   while (around !== null && !around.declared.has(prefix)) around = around.outer;
   const namespace = around?.declared.get(prefix) ?? NO_NAMESPACE;
-  const name = NAMES.get(namespace)?.get(tag.slice(colon + 1));
+  const name = names.get(namespace)?.get(tag.slice(colon + 1));
   if (name !== undefined) namespaces?.names.set(tag, name);
   return name ?? namespace;
 }
@@ -351,50 +378,25 @@ export function childrenOf(element: XmlElement | undefined, name: string): XmlEl
   return element?.children.filter((candidate) => candidate.name === name) ?? [];
 }
 
-/** Response within a 207: hrefs as written, the response's status, and the found properties. */
-interface ParsedResponse {
-  hrefs: string[];
-  status: number | null;
-  found: XmlElement[];
+/** Children of the root that do not stay in its tree. */
+interface TakenElements {
+  name: string;
+  elements: XmlElement[];
 }
 
-interface ParsedPart {
-  /** Present in the last part. */
-  syncToken: string | null;
-  responses: ParsedResponse[];
+/** Part of a document: the next of the wanted children, and the root with its other children in the last part. */
+export interface XmlPart {
+  elements: XmlElement[];
+  root: XmlElement | null;
 }
 
 /**
- * Parses a 207 in parts, of which each takes about a millisecond. A part is not kept.
+ * Parses a body in parts, of which each takes about a millisecond, and hands out the children of the root with a name. A part is not kept.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
-export function* multistatusOf(body: Body): Generator<ParsedPart, void> {
-  const responses: ParsedResponse[] = [];
-  const tree = new TreeBuilder(Math.min(bytesIn(body), DECODED_AT_ONCE), responses);
-  for (const _ of readInto(tree, decoded(body))) yield { syncToken: null, responses: responses.splice(0) };
-  yield { syncToken: child(tree.end(), `${DAV}sync-token`)?.text.trim() || null, responses };
-}
-
-/**
- * A response with a status may contain several hrefs.
- * @see RFC 4918 section 14.24
- */
-function parseResponse(response: XmlElement): ParsedResponse {
-  const found = new Map<string, XmlElement>();
-  for (const propstat of childrenOf(response, `${DAV}propstat`)) {
-    if (statusOf(propstat) !== 200) continue;
-    for (const property of child(propstat, `${DAV}prop`)?.children ?? []) found.set(property.name, property);
-  }
-  return {
-    hrefs: childrenOf(response, `${DAV}href`).map(({ text }) => text),
-    status: statusOf(response),
-    found: [...found.values()],
-  };
-}
-
-/** Characters of a status line that are read. */
-const LONGEST_STATUS = 200;
-function statusOf(element: XmlElement): number | null {
-  const line = child(element, `${DAV}status`)?.text.slice(0, LONGEST_STATUS) ?? '';
-  return Number(/^\s*HTTP\/[\d.]+\s+(\d{3})/.exec(line)?.[1] ?? Number.NaN) || null;
+export function* childrenInParts(body: Body, name: string, vocabulary: XmlVocabulary): Generator<XmlPart, void> {
+  const taken: TakenElements = { name, elements: [] };
+  const tree = new TreeBuilder(vocabulary, Math.min(bytesIn(body), DECODED_AT_ONCE), taken);
+  for (const _ of readInto(tree, decoded(body))) yield { elements: taken.elements.splice(0), root: null };
+  yield { elements: taken.elements, root: tree.end() };
 }
