@@ -11,6 +11,7 @@ import {
   daemonFiles,
   domainWordBreaches,
   FEATURES,
+  featureBreaches,
   folderBreaches,
   functionLengthBreaches,
   innerBreaches,
@@ -48,6 +49,7 @@ describe('the project', () => {
     ['folders outside src/ stay independent', folderBreaches],
     ['vendors do not import each other, are registered and complete', connectorRule],
     ['what sends has no patient', patientBreaches],
+    ['features use the stores of the engine by its ports', featureBreaches],
     ['no import closes a circle', cycleBreaches],
     ['the engine knows no word of the domain', domainWordBreaches],
     ['the daemon loads nothing of src/setup/', setupBreaches],
@@ -207,6 +209,17 @@ describe('a breach is reported', () => {
     const files = project({ 'src/connectors/registry.ts': "import { one } from './one/index.ts';" });
     const paths = VENDOR_FILES.filter((name) => name !== 'errors.ts').map((name) => `src/connectors/one/${name}`);
     expect(connectorBreaches(files, paths)).toEqual(['src/connectors/one/errors.ts is missing']);
+  });
+
+  test('a feature that uses a store of the engine without its port, and not the store of another module', () => {
+    const files = project({
+      'src/features/undo/a.ts': "import type { LinkStore } from '../../state/links.ts';",
+      'src/features/undo/b.ts': "import type { Journal } from '../../state/journal.ts';",
+      'src/control/a.ts': "import type { LinkStore } from '../state/links.ts';",
+    });
+    expect(featureBreaches(files)).toEqual([
+      "src/features/undo/a.ts:1 imports src/state/links.ts: a feature uses the engine's ports (engine/store.ts)",
+    ]);
   });
 
   test('a vendor or a channel that is given patients', () => {

@@ -311,7 +311,7 @@ export interface HoldTable {
     target: string,
     kind: HoldKind,
     recordIds: readonly string[],
-    context: Pick<Hold, 'linkCount' | 'expiresAt' | 'exceededIn'> & { now: Instant },
+    context: Pick<Hold, 'linkCount' | 'expiresAt' | 'exceededIn' | 'content'> & { now: Instant },
   ): Promise<unknown>;
   /** Rejects expired holds without a decision, and drops expired decisions. @returns the expired holds */
   expire(now: Instant, rejectedUntilAt: Instant): Promise<Hold[]>;

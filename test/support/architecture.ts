@@ -82,6 +82,17 @@ const WITHOUT_NETWORK = ['engine', 'domain', 'state'];
 /** Modules that receive only finished events and texts, never a patient. */
 const WITHOUT_PATIENTS = ['src/connectors/', 'src/features/reminders/channels/', 'src/http/'];
 
+/** What the engine stores for all: `engine/store.ts` has its ports. */
+const STORES_OF_THE_ENGINE = ['links', 'outbox', 'targets', 'recent-objects', 'tombstones'];
+
+/** Returns breaches of this rule: a feature uses what the engine stores by the engine's ports, and adds what else it needs to its own. */
+export function featureBreaches(files: readonly SourceFile[]): string[] {
+  const stores = STORES_OF_THE_ENGINE.map((name) => `src/state/${name}.ts`);
+  return relativeImports(files)
+    .filter(({ from, to }) => from.startsWith('src/features/') && stores.includes(to))
+    .map(({ place, to }) => `${place} imports ${to}: a feature uses the engine's ports (engine/store.ts)`);
+}
+
 /** Returns breaches of this rule: patient data is removed before the outgoing modules, so these modules import no patient types. */
 export function patientBreaches(files: readonly SourceFile[]): string[] {
   const known = ['src/model/records.ts', 'src/model/patient-facts.ts'];

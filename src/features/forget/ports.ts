@@ -1,18 +1,15 @@
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { RunStore } from '../../domain/runs.ts';
 import type { FailureContext } from '../../engine/lane.ts';
+import type { ChangeTable, HoldTable, LinkTable, RecentObjects, TargetTable } from '../../engine/store.ts';
+import type { Item } from '../../model/items.ts';
+import type { PendingChange } from '../../model/plan.ts';
 import type { AddressKind, LedgerEntry, ReminderTraces, WrongInformation } from '../../model/reminders.ts';
 import type { Instant } from '../../model/time.ts';
 import type { StoredAppointment, TriggerEvent, WaitingTrigger } from '../../model/triggers.ts';
 import type { TriggerFile } from '../../settings/tenant-schema.ts';
-import type { HoldStore } from '../../state/holds.ts';
 import type { Journal } from '../../state/journal.ts';
 import type { Leases } from '../../state/leases.ts';
-import type { LinkStore } from '../../state/links.ts';
-import type { Outbox } from '../../state/outbox.ts';
-import type { RecentObjectStore } from '../../state/recent-objects.ts';
-import type { TargetStore } from '../../state/targets.ts';
-import type { TombstoneStore } from '../../state/tombstones.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';
 
 /** A tenant, as far as the data of one patient concerns it: the clinic to ask, the targets to erase from, the stores with record ids. */
@@ -20,14 +17,15 @@ export interface ForgottenTenant extends FailureContext {
   clinic: ClinicSource;
   targets: ReadonlyMap<string, OpenTarget>;
   leases: Leases;
-  links: LinkStore;
-  outbox: Outbox;
-  targetStore: TargetStore;
-  holds: HoldStore;
+  links: LinkTable & { erase(target: string, recordIds: readonly string[]): Promise<number> };
+  outbox: WaitingChanges;
+  targetStore: TargetTable & { erase(target: string, recordIds: readonly string[], now: Instant): Promise<number> };
+  holds: HoldTable & { erase(target: string, recordIds: ReadonlySet<string>): Promise<number> };
   journal: Journal;
-  recentObjects: RecentObjectStore;
+  recentObjects: RecentObjects & { erase(target: string): Promise<number> };
   runs: RunStore;
-  tombstones: TombstoneStore;
+  /** Returns the name of the tombstone. */
+  tombstones: { add(personId: string, at: Instant): Promise<string> };
   plans: { clear(): Promise<unknown> };
   tasks: { clear(): Promise<unknown> };
   /** Patient data of reminders, even without configured reminders. */
@@ -36,6 +34,13 @@ export interface ForgottenTenant extends FailureContext {
   reminders: SentReminders | null;
   /** Null without configured triggers. */
   triggers: SentTriggers | null;
+}
+
+/** Waiting changes of a tenant, with what they would write about one patient. */
+interface WaitingChanges extends ChangeTable {
+  pendingOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, PendingChange>>;
+  /** Null: the change is a deletion, or cannot be decrypted. */
+  contentsOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, Item | null>>;
 }
 
 /** Reminders of a tenant, as far as they are about one patient. */

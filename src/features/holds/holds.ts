@@ -2,12 +2,11 @@ import { type Installation, readTenants, requireTenant } from '../../control/ins
 import type { EventDecisionSource, HeldItem } from '../../control/target-objects.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { CycleFollower } from '../../domain/followers.ts';
-import type { DeletionLimit } from '../../engine/guard.ts';
+import type { DeletionLimit, GoneCounts } from '../../engine/guard.ts';
+import type { LinkTable, TargetTable } from '../../engine/store.ts';
 import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
-import type { LinkStore } from '../../state/links.ts';
-import type { TargetStore } from '../../state/targets.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';
 
 /** Lifetime of a decision, long enough for the affected cycles. */
@@ -19,8 +18,11 @@ export interface HeldTenant extends EventDecisionSource {
   clinic: ClinicSource;
   followers: readonly CycleFollower[];
   targets: ReadonlyMap<string, OpenTarget>;
-  targetStore: TargetStore;
-  links: LinkStore;
+  targetStore: TargetTable & {
+    /** Counts departures for each of the last seven days of 24 hours, newest first. */
+    goneByDay(target: string, now: Instant): Promise<GoneCounts[]>;
+  };
+  links: LinkTable;
   /** Null without configured reminders. */
   reminders: HoldingReminders | null;
 }

@@ -1,19 +1,18 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from '../../control/matching.ts';
 import { planCycle } from '../../engine/cycle.ts';
+import type { ChangeTable, LinkTable } from '../../engine/store.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
-import type { LinkStore } from '../../state/links.ts';
-import type { Outbox } from '../../state/outbox.ts';
 import type { TenantEngine } from '../../tenant/tenant.ts';
 import { toMatchFile } from './file.ts';
 
 /** A tenant, as far as matching its patients with contacts concerns it: its cycle, its links and its waiting changes. */
 export interface MatchedTenant extends TenantEngine {
-  links: LinkStore;
-  outbox: Outbox;
+  links: LinkTable;
+  outbox: ChangeTable;
 }
 
 /** Counts of a search. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { HoldTable } from '../../engine/store.ts';
 import type { Appointment } from '../../model/records.ts';
 import {
   type HeldReason,
@@ -10,7 +11,6 @@ import {
   type WrongReason,
 } from '../../model/reminders.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../../model/time.ts';
-import type { HoldStore } from '../../state/holds.ts';
 import { type CalledFor, weighCorrections } from './correction-guard.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
@@ -56,7 +56,7 @@ interface Compared {
  * stores who has wrong information. Appointments that the cycle did not see are unchanged.
  */
 export async function planCorrections(
-  holds: HoldStore,
+  holds: HoldTable,
   reminders: OpenReminders,
   seen: SeenByPatients,
   now: Instant,
@@ -119,7 +119,7 @@ async function compareAll(
  * Holds too many corrections. The hold contains the new corrections, and its earlier corrections of appointments that were not compared.
  */
 async function withholdCorrections(
-  holds: HoldStore,
+  holds: HoldTable,
   { file: { correctionGuard } }: OpenReminders,
   { compared, sent, entries, recorded }: LedgerContent & { compared: readonly Compared[] },
   now: Instant,

@@ -8,7 +8,6 @@ import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/remin
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
 import { type Clock, DAY_MS, type Instant } from '../../model/time.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
-import type { HoldStore } from '../../state/holds.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
 import { withDeleted } from './deleted.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
@@ -31,7 +30,7 @@ export interface ReminderPlanning {
   configuration: TenantConfiguration;
   clock: Clock;
   log: Logger;
-  holds: HoldStore;
+  holds: Store['holds'];
   storage: Store['storage'];
   tombstones: Store['tombstones'];
   reminders: OpenReminders;

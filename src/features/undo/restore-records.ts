@@ -9,13 +9,13 @@ import { readClinic } from '../../domain/read-clinic.ts';
 import { readAllStreams, type StreamReader } from '../../domain/streams.ts';
 import type { Confirmation } from '../../engine/absence.ts';
 import { confirmAll, type Questioner } from '../../engine/confirm.ts';
-import type { LinkTable, TargetTable } from '../../engine/store.ts';
+import type { ChangeTable, LinkTable, TargetTable } from '../../engine/store.ts';
+import type { PendingChange } from '../../model/plan.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { Journal, JournalEffect, JournalEntry } from '../../state/journal.ts';
-import type { Outbox } from '../../state/outbox.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';
 import type { Recovery } from './schemas.ts';
 
@@ -26,7 +26,8 @@ export interface UndoneTenant extends ClinicReader, StreamReader, Questioner {
   targets: ReadonlyMap<string, OpenTarget>;
   followers: readonly CycleFollower[];
   journal: Journal;
-  outbox: Outbox;
+  /** Returns waiting removals of a run, including removals in progress. */
+  outbox: ChangeTable & { removalsOf(target: string, run: string): Promise<PendingChange[]> };
   links: LinkTable;
   targetStore: TargetTable;
 }
