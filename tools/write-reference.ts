@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RESOURCES } from '../src/clinic/schema/resources.ts';
-import { shared, type VendorErrors } from '../src/connectors/errors.ts';
+import { CODE_GROUPS } from '../src/codes/catalogue.ts';
+import { allCodes, errorCatalogues } from '../src/codes/why.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
 import { addFeatureMetrics } from '../src/features/metrics.ts';
@@ -14,7 +15,7 @@ import { openApiDocument } from '../src/http-server/api/openapi.ts';
 import { ROUTES } from '../src/http-server/api/routes.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { type DecisionRecord, renderDecisions } from './decision-table.ts';
-import { ANY, renderErrors, renderSamples, writtenCodes } from './error-table.ts';
+import { renderCodes, renderErrors, renderSamples } from './error-table.ts';
 import { FAULTS, INSTALLATION_FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
 import { renderLimits, SOURCE_LIMITS } from './limits-table.ts';
@@ -45,12 +46,7 @@ const VENDOR_PART = 'targets.<name>.settings.';
 const CHANNEL_PART = 'reminders.channels.<name>.settings.';
 
 /** The errors of each connector by its name, and the errors of any connector. */
-export const catalogues: ReadonlyMap<string, VendorErrors> = new Map([[ANY, shared], ...(await vendorErrors())]);
-
-async function vendorErrors(): Promise<[string, VendorErrors][]> {
-  const load = async (name: string) => (await import(`../src/connectors/${name}/errors.ts`)).errors as VendorErrors;
-  return Promise.all([...connectors.keys()].map(async (name) => [name, await load(name)] as [string, VendorErrors]));
-}
+export const catalogues = await errorCatalogues();
 
 /** The documents with their tables, the manifest of the alarms and the pictures of measurements, as they should be, by file name. */
 export function referenceDocuments(): Map<string, string> {
@@ -83,6 +79,10 @@ function withTables(text: string, tables: ReadonlyMap<string, string>): string {
   });
 }
 
+function kebabCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
 function decisionRecords(): DecisionRecord[] {
   return readdirSync(decisions)
     .filter((file) => file.endsWith('.md') && file !== 'README.md')
@@ -100,7 +100,8 @@ function referenceTables(): Map<string, string> {
     ['tenant', renderSettings(tenant, 3)],
     ['profile', renderProfile(keys('clinic-profile.json'), Object.keys(RESOURCES))],
     ['errors', renderErrors(catalogues)],
-    ['error-samples', renderSamples(writtenCodes(readFileSync(join(docs, 'errors.md'), 'utf8')))],
+    ['error-samples', renderSamples(allCodes().map(({ code }) => code))],
+    ...Object.entries(CODE_GROUPS).map(([name, group]) => [`codes-${kebabCase(name)}`, renderCodes(group)] as const),
     ['api', renderRoutes(openApiDocument(ROUTES))],
     ['faults', renderFaults({ ...FAULTS, ...INSTALLATION_FAULTS })],
     ['limits', renderLimits(SOURCE_LIMITS)],

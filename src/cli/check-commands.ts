@@ -78,7 +78,7 @@ function renderEnd(findings: readonly EnglishFinding[]): string {
   if (toDo.length === 0) return head.join('\n');
   const steps = toDo.map(({ tenant, subject, next, code }, index) => {
     const who = tenant === null ? subject : `${tenant}, ${subject}`;
-    const what = next ?? `see ${code ?? subject} in docs/errors.md`;
+    const what = next ?? `clinic-mirror why ${code ?? subject}`;
     const head = wrap(`${index + 1}. ${who}:`, '');
     return `${head}\n   ${/^(?:clinic-mirror|chmod) /.test(what) ? what : wrap(what, '   ').trimStart()}`;
   });

@@ -15,6 +15,7 @@ import { addOperations, addOtherOperations, contextOf, type OperationCommands } 
 import { outputOptions, type Print, printer } from './output.ts';
 import { type CliOutside, type GlobalOptions, USUAL_CONFIG } from './outside.ts';
 import { addCheckSpec, addInit, addProbe } from './setup-commands.ts';
+import { addWhy } from './why-command.ts';
 
 const ROLE_HELP =
   'run one role, if several processes share the work: scheduler queues jobs on time, worker runs jobs, http serves connections, notifications and reminder answers; each role has the health probes';
@@ -63,6 +64,7 @@ export function createProgram(outside: CliOutside): Command {
 
   program.commandsGroup('Find problems:');
   addOperations(program, operations, 'status', 'explain');
+  addWhy(program, common);
   addDoctor(program, doctor);
   addOperations(program, operations, 'health', 'duplicates', 'reminders', 'triggers', 'feeds', 'audit-log');
 

@@ -7,6 +7,7 @@ import type { FeedStore } from '../model/feeds.ts';
 import type { CalendarItem, CrmItem, Item, MappedProperty, Presets, Refusal, StreamName } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Clock, Instant, TimeWindow } from '../model/time.ts';
+import type { VendorErrors } from './errors.ts';
 import type { Owner } from './owner.ts';
 import type { SharedState } from './shared-state.ts';
 
@@ -249,6 +250,8 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   neededScopes(settings: TargetSettings, stream: StreamName): readonly string[];
   /** Schema of the vendor-specific part of a target in the tenant file (strict: unknown keys are refused). */
   readonly settingsSchema: z.ZodType<TargetSettings>;
+  /** Loads the errors of the vendor, for explanations of their codes. Absent for a connector with its own texts. */
+  errors?(): Promise<VendorErrors>;
   open(context: ConnectorContext<TargetSettings>): Connector<Wanted>;
   /** Parses a request to a notification URL; pure. Absent if the vendor has no notifications. */
   readNotification?(request: NotificationRequest): ReadNotification;

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ANY } from '../../src/codes/vendor-codes.ts';
 import {
   COMMON,
   common,
@@ -12,7 +13,6 @@ import {
   type VendorErrors,
 } from '../../src/connectors/errors.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { ANY } from '../../tools/error-table.ts';
 import { catalogues } from '../../tools/write-reference.ts';
 
 const wordsOf = ({ body }: { body: unknown }) => (Array.isArray(body) ? body.map(String) : []);

@@ -65,6 +65,12 @@ const FIRST_CALENDAR = [
 /** Every proposed command. A test compares the list with the sentences and the sources. */
 export const PROMISES: readonly Promised[] = [
   {
+    command: 'why <x>',
+    by: ['no-such-code.similar', 'src/cli/check-commands.ts'],
+    effect: 'Explains the code.',
+    shownBy: ['test/cli/why-command.test.ts', 'a code is explained without a configuration, in at most 100 columns'],
+  },
+  {
     command: 'accept-account <x> <x> <x>',
     by: ['src/control/problems.ts', 'src/cli/login-command.ts', 'src/oauth/accounts.ts'],
     effect: 'the connection is used, and its targets are written',

@@ -59,7 +59,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['jobs'],
   ['tenant'],
   ['control'],
-  ['documents'],
+  ['documents', 'codes'],
   ['operations'],
   FEATURES,
   ['features'],

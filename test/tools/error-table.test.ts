@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ANY, vendorCodesOf } from '../../src/codes/vendor-codes.ts';
 import {
   COMMON,
   common,
@@ -7,7 +8,7 @@ import {
   NO_WORDS,
   type VendorErrors,
 } from '../../src/connectors/errors.ts';
-import { ANY, codesOf, renderErrors, renderSamples, writtenCodes } from '../../tools/error-table.ts';
+import { renderCodes, renderErrors, renderSamples } from '../../tools/error-table.ts';
 
 const locked: ErrorKind = { actor: 'remote', retry: 'later', scope: 'item' };
 
@@ -42,7 +43,7 @@ function rowOf(code: string): string | undefined {
 
 describe('the table of errors', () => {
   test('has a row for each code, sorted', () => {
-    expect(codesOf(catalogues)).toEqual([
+    expect(vendorCodesOf(catalogues).map(({ code }) => code)).toEqual([
       'answer-missing',
       'rate-limited',
       'refused',
@@ -77,16 +78,31 @@ describe('the table of errors', () => {
 });
 
 describe('sample messages of codes', () => {
-  const markdown =
-    '| `no-such-hold` | x |\n<!-- reference: errors -->\n| `generated` | x |\n<!-- end -->\n| `user-unknown` | x |';
-
-  test('are of the codes in hand-written tables', () => {
-    expect(writtenCodes(markdown)).toEqual(['no-such-hold', 'user-unknown']);
-  });
-
   test('are sorted, with sample values, and also found in an area of messages', () => {
     const lines = renderSamples(['user-unknown', 'no-such-hold', 'without-a-message']).split('\n').slice(2);
     expect(lines.map((line) => line.split(' | ')[0])).toEqual(['| `no-such-hold`', '| `user-unknown`']);
     expect(lines[1]).toContain('clinic.appointments.list: the clinic system does not know the connected user.');
+  });
+});
+
+describe('the table of a group', () => {
+  test('shows who must act, first the codes that require action, and the effect above', () => {
+    const codes = { retrying: { b: 'Waits.' }, actionRequired: { a: 'Set `x|y`.' } };
+    expect(renderCodes({ title: 'Anywhere', effect: 'Nothing is written.', codes }).split('\n')).toEqual([
+      'Nothing is written.',
+      '',
+      '| code | who acts | meaning and remedy |',
+      '|---|---|---|',
+      '| `a` | action required | Set `x\\|y`. |',
+      '| `b` | retrying | Waits. |',
+    ]);
+  });
+
+  test('of codes that only describe data does not say who must act', () => {
+    expect(renderCodes({ title: 'Data', codes: { none: { a: 'No id.' } } }).split('\n')).toEqual([
+      '| code | meaning and remedy |',
+      '|---|---|',
+      '| `a` | No id. |',
+    ]);
   });
 });

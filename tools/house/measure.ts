@@ -191,7 +191,7 @@ const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
   ],
   [
     'page',
-    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|setup\/|features\/[a-z-]+\/texts\.ts)/,
+    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|codes\/|setup\/|features\/[a-z-]+\/texts\.ts)/,
   ],
   [
     'description',

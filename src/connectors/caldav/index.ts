@@ -28,6 +28,7 @@ export const caldav: ConnectorModule<CaldavSettings> = {
   connectionKinds: ['caldav'],
   neededScopes: () => [],
   settingsSchema,
+  errors: async () => (await import('./errors.ts')).errors,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openCaldav,
     notifies: false,

@@ -21,6 +21,7 @@ export const feed: ConnectorModule<FeedSettings> = {
   connectionKinds: ['feed'],
   neededScopes: () => [],
   settingsSchema,
+  errors: async () => (await import('./errors.ts')).errors,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openFeed,
     notifies: false,

@@ -33,6 +33,7 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
       ? [`${SCOPES}/calendar.events`, `${SCOPES}/calendar.calendars.readonly`]
       : [`${SCOPES}/calendar.app.created`, `${SCOPES}/calendar.calendarlist.readonly`],
   settingsSchema,
+  errors: async () => (await import('./errors.ts')).errors,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openGoogleCalendar,
     notifies: true,

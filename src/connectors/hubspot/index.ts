@@ -55,6 +55,7 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
   connectionKinds: ['hubspot', 'bearer'],
   neededScopes: (settings, stream) => [...CONTACT_SCOPES, ...ownScopes(settings, stream)],
   settingsSchema,
+  errors: async () => (await import('./errors.ts')).errors,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openHubSpot,
     notifies: false,

@@ -31,6 +31,7 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     mailbox === 'me' ? `${SCOPES}/Calendars.ReadWrite` : `${SCOPES}/Calendars.ReadWrite.Shared`,
   ],
   settingsSchema,
+  errors: async () => (await import('./errors.ts')).errors,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openOutlookCalendar,
     notifies: true,

@@ -27,6 +27,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
   connectionKinds: ['bearer', 'api-key', 'basic', 'oauth'],
   neededScopes: () => [],
   settingsSchema,
+  errors: async () => (await import('./errors.ts')).errors,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openRestCrm,
     notifies: false,

@@ -23,6 +23,7 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
   connectionKinds: ['salesforce', 'salesforce-app'],
   neededScopes: () => ['api', 'refresh_token'],
   settingsSchema,
+  errors: async () => (await import('./errors.ts')).errors,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openSalesforce,
     notifies: false,
