@@ -11,16 +11,21 @@ export interface DocumentedCommand {
   isWhole: boolean;
 }
 
-/** Every `clinic-mirror …` of a document, in blocks and in sentences. */
+/** Every `clinic-mirror …` of a document, in blocks and in sentences. In a block with prompts, lines without a prompt are output. */
 export function commandsIn(markdown: string): DocumentedCommand[] {
   let isBlock = false;
+  let hasPrompt = false;
   return markdown.split('\n').flatMap((text, index): DocumentedCommand[] => {
     const line = index + 1;
     if (text.trimStart().startsWith('```')) {
       isBlock = !isBlock;
+      hasPrompt = false;
       return [];
     }
     if (isBlock) {
+      const isPrompt = /^\s*\$ /.test(text);
+      hasPrompt ||= isPrompt;
+      if (hasPrompt && !isPrompt) return [];
       const command =
         /^\s*(?:\$ )?(?:npx |docker compose (?:exec|run)(?: -\S+| --\S+)* daemon )?(clinic-mirror [^\s:<].*)$/.exec(
           text,
