@@ -76,11 +76,11 @@ export function clinicApiDocument(): string {
   return [
     '# The clinic API',
     '',
-    'This page shows contributors how each operation of the specification (section 4) is implemented: its command after',
+    'If you change how clinic-mirror calls a clinic, find here each operation of the specification (section 4): its command after',
     '`clinic-mirror clinic <tenant>`, its function, its route in the sandbox clinic, and its tests. The source is one table,',
     '`src/clinic/schema/operations.ts`. The functions belong to `createClinicApi` (`src/clinic/api.ts`). The suite `test/clinic/whole-api`',
     'runs on all five dialects; `npm run dialects` counts the passed tests of each dialect. `test/cli/clinic-operations.test.ts` runs each command',
-    'and checks request, refusal and scope. `npm run generate` writes this page;',
+    'and checks request, refusal and scope. `npm run generate` writes the tables;',
     '`test/clinic/schema/operations.test.ts` fails if a row has no function, no route or no test.',
     '',
     ...table(['operation', 'scope', 'command', 'function', 'sandbox route', 'tests'], operations),

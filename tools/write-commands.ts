@@ -9,7 +9,7 @@ const FILE = join(import.meta.dirname, '../docs/commands.md');
 
 const HEAD = `# Commands
 
-This reference lists every command for administrators. \`npm run generate\` writes the page from the program. To find the command for a symptom, see
+You set up, check and control clinic-mirror with these commands. \`npm run generate\` writes the list from the program. To find the command for a symptom, see
 [Symptoms](runbook.md#symptoms). \`clinic-mirror <command> --help\` shows the same text.
 
 Results go to standard output. Progress, prompts and errors go to standard error. In a terminal, output fits the width, and state words have colours unless \`NO_COLOR\` is set. In a
