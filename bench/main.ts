@@ -20,6 +20,7 @@ import { measureTenants } from './scale/tenants.ts';
 import { measureOverview } from './start/overview.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
+import { measureKeeper } from './vendors/keeper.ts';
 import { measurePeer } from './vendors/peer.ts';
 import { measureScript } from './vendors/script.ts';
 import { measureTrips } from './vendors/trips.ts';
@@ -44,6 +45,7 @@ trips: requests and units of quota that so many creates, updates and deletes cos
 memory: the most memory of a process with one tenant of so many (--large) appointments, against a hundredth of them.
 budget: age of the data of --sharing tenants with one client id, against reading the tenants one after the other.
 peer: writing --events events into Radicale, against vdirsyncer.
+keeper: --events events into Google Calendar and no change, against the sync core of keeper.sh, which is fetched with git and npm.
 script: --events events into Google Calendar, none changed, and twenty moved, against a plain script without checks.
 fair: time from a change to its write for --small tenants during a first sync of --first appointments, with a throttled target, five slow
 clinics and an unreachable gateway, against the same tenants without other work.
@@ -79,6 +81,7 @@ const MEASUREMENTS = {
   memory: measureMemory,
   budget: measureBudget,
   peer: measurePeer,
+  keeper: measureKeeper,
   script: measureScript,
   tenant: measureTenant,
   tenants: measureTenants,
@@ -139,7 +142,7 @@ async function main(): Promise<number> {
       (more) => Object.assign(details, more),
     );
     figures.push(...measured);
-    if (out === undefined) continue;
+    if (out === undefined || measured.length === 0) continue;
     const command = ['npm run bench -- --only', name, ...given].join(' ');
     const measuredOn = new Date().toISOString().slice(0, 10);
     await writeResult(out, name, { command, measuredOn, machine, figures: measured, ...details });

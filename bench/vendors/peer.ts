@@ -8,7 +8,7 @@ import type { PrivateDavServer } from '../../tools/dav-server.ts';
 import { startRadicale } from '../../tools/radicale.ts';
 import type { ServerCommand } from '../../tools/server-command.ts';
 import { resolveVdirsyncer } from '../../tools/vdirsyncer.ts';
-import { AGENDA_HOLDS, openCycleWorld } from '../cycle/world.ts';
+import { AGENDA_HOLDS, type CycleWorld, openCycleWorld } from '../cycle/world.ts';
 import { atMost, cpuSecondsOf, type Figure, leastOf, secondsOf } from '../figure.ts';
 import { requestsOf, type Sent } from '../sent.ts';
 import { startVendor } from './vendor-process.ts';
@@ -67,12 +67,14 @@ async function oursOf(events: number): Promise<Taken & { sent: Sent[] }> {
       taken.uploadSeconds = await secondsOf(() => world.sync());
     });
   });
-  const quiet = async () => {
-    await world.pull();
-    for (const target of world.tenant.targets.values()) await auditTarget(world.tenant, target, NEVER);
-  };
-  await quiet();
-  return { ...taken, sent, quietSeconds: await leastOf(TIMES, () => secondsOf(quiet)) };
+  await quietRound(world);
+  return { ...taken, sent, quietSeconds: await leastOf(TIMES, () => secondsOf(() => quietRound(world))) };
+}
+
+/** A cycle and an audit: reads the clinic and every target. */
+export async function quietRound(world: CycleWorld): Promise<void> {
+  await world.pull();
+  for (const target of world.tenant.targets.values()) await auditTarget(world.tenant, target, NEVER);
 }
 
 const NEVER = new AbortController().signal;

@@ -2,22 +2,18 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eachAtMost } from '../../src/model/pieces.ts';
-import { AGENDA_HOLDS, type CycleWorld, openCycleWorld } from '../cycle/world.ts';
-import { atMost, cpuSecondsOf, type Figure, secondsOf } from '../figure.ts';
-import { requestsOf, type Sent } from '../sent.ts';
-import { answerOf, type Place, placeOf } from './first.ts';
-import { startVendor } from './vendor-process.ts';
+import type { CycleWorld } from '../cycle/world.ts';
+import { atMost, type Figure } from '../figure.ts';
+import type { Sent } from '../sent.ts';
+import { type Cost, costOf, lesser, NOTHING } from './cost.ts';
+import { answerOf, type Place } from './first.ts';
+import { eventsOf, eventsUrlOf, firstSync, openGooglePair } from './google-pair.ts';
 
 const GOALS = { cpu: 2, wall: 1.5 };
 const TIMES = 3;
 const CHANGES = 20;
 /** Requests that the script sends at the same time. */
 const AT_ONCE = 4;
-
-interface Cost {
-  cpu: number;
-  wall: number;
-}
 
 /** Costs of one program: all events into an empty calendar, nothing to do, and a few moved appointments. */
 type Taken = Record<'first' | 'quiet' | 'changed', Cost>;
@@ -29,20 +25,11 @@ type Taken = Record<'first' | 'quiet' | 'changed', Cost>;
  */
 export async function measureScript({ events }: { events: number }, say: (text: string) => void): Promise<Figure[]> {
   say(`script: ${events} events into google-calendar …`);
-  await using vendor = await startVendor('google-calendar', 0);
-  await using other = await startVendor('google-calendar', 0);
-  const targets = Math.ceil(events / AGENDA_HOLDS);
-  await using world = await openCycleWorld({ appointments: events, targets }, vendor.target);
-  await placeOf(world);
-  await using otherWorld = await openCycleWorld({ appointments: 1, targets: 1 }, other.target);
-  const place = await placeOf(otherWorld);
+  await using pair = await openGooglePair(events);
+  const { world, place } = pair;
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
   try {
-    let reads: Sent[] = [];
-    const first = await costOf(async () => {
-      const sent = await requestsOf(() => world.sync());
-      reads = sent.filter(({ url }) => url.startsWith(world.clinic.baseUrl));
-    });
+    const { cost: first, reads } = await firstSync(world);
     const script = { reads, place, file: join(dir, 'state.json') };
     const theirs: Taken = { first: await costOf(() => runScript(script)), quiet: NOTHING, changed: NOTHING };
     const ours: Taken = { first, quiet: NOTHING, changed: NOTHING };
@@ -63,16 +50,6 @@ export async function measureScript({ events }: { events: number }, say: (text: 
   }
 }
 
-const NOTHING: Cost = { cpu: Number.POSITIVE_INFINITY, wall: Number.POSITIVE_INFINITY };
-
-async function costOf(work: () => Promise<unknown>): Promise<Cost> {
-  let wall = 0;
-  const cpu = await cpuSecondsOf(async () => {
-    wall = await secondsOf(work);
-  });
-  return { cpu, wall };
-}
-
 /** Measures both programs alternately, after the same changes. Both read the same clinic. */
 async function leastOfBoth(world: CycleWorld, part: 'quiet' | 'changed', script: Script) {
   const [tenant] = world.clinic.tenants;
@@ -85,10 +62,6 @@ async function leastOfBoth(world: CycleWorld, part: 'quiet' | 'changed', script:
   return { ours, theirs };
 }
 
-function lesser(one: Cost, other: Cost): Cost {
-  return { cpu: Math.min(one.cpu, other.cpu), wall: Math.min(one.wall, other.wall) };
-}
-
 interface Script {
   /** Pages of the clinic. */
   reads: readonly Sent[];
@@ -97,26 +70,12 @@ interface Script {
   file: string;
 }
 
-interface Visit {
-  id: string;
-  start?: string;
-  end?: string;
-  status?: string;
-}
-
 /** One round of the plain script, as a new process would run it: nothing is in memory from the round before. */
 async function runScript({ reads, place, file }: Script): Promise<void> {
   const stored = new Map<string, string>(JSON.parse(await readFile(file, 'utf8').catch(() => '[]')));
-  const wanted = new Map<string, string>();
-  for (const { url, headers } of reads) {
-    const { data = [] } = JSON.parse(await answerOf(url, { headers })) as { data?: Visit[] };
-    for (const { id, start, end, status } of data) {
-      if (start === undefined || end === undefined || status === 'Cancelled') continue;
-      wanted.set(id, JSON.stringify({ summary: 'Appointment', start: timeOf(start), end: timeOf(end) }));
-    }
-  }
-  if (wanted.size === 0) throw new Error('the script found no appointments');
-  const url = `${place.origin}/calendar/v3/calendars/${encodeURIComponent(place.container)}/events`;
+  const events = await eventsOf(reads);
+  const wanted = new Map([...events].map(([id, event]) => [id, JSON.stringify(event)]));
+  const url = eventsUrlOf(place);
   const headers = { authorization: place.authorization, 'content-type': 'application/json' };
   const written = [...wanted].filter(([id, body]) => stored.get(id) !== body);
   const ids = [...stored.keys()].filter((id) => !wanted.has(id));
@@ -130,11 +89,6 @@ async function runScript({ reads, place, file }: Script): Promise<void> {
   ];
   await eachAtMost(AT_ONCE, work, (send) => send());
   await writeFile(file, JSON.stringify([...wanted]));
-}
-
-/** An event of whole days has dates without a time. */
-function timeOf(text: string): object {
-  return text.includes('T') ? { dateTime: text } : { date: text };
 }
 
 /** Event ids consist of the digits and letters of base32hex (developers.google.com/workspace/calendar/api/v3/reference/events/insert). */
