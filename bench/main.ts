@@ -21,6 +21,7 @@ import { measureOverview } from './start/overview.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
 import { measureKeeper } from './vendors/keeper.ts';
+import { measureN8n } from './vendors/n8n.ts';
 import { measurePeer } from './vendors/peer.ts';
 import { measureScript } from './vendors/script.ts';
 import { measureTrips } from './vendors/trips.ts';
@@ -46,6 +47,7 @@ memory: the most memory of a process with one tenant of so many (--large) appoin
 budget: age of the data of --sharing tenants with one client id, against reading the tenants one after the other.
 peer: writing --events events into Radicale, against vdirsyncer.
 keeper: --events events into Google Calendar and no change, against the sync core of keeper.sh, which is fetched with git and npm.
+n8n: --events events into Google Calendar, against a workflow of n8n, which is fetched with npm.
 script: --events events into Google Calendar, none changed, and twenty moved, against a plain script without checks.
 fair: time from a change to its write for --small tenants during a first sync of --first appointments, with a throttled target, five slow
 clinics and an unreachable gateway, against the same tenants without other work.
@@ -82,6 +84,7 @@ const MEASUREMENTS = {
   budget: measureBudget,
   peer: measurePeer,
   keeper: measureKeeper,
+  n8n: measureN8n,
   script: measureScript,
   tenant: measureTenant,
   tenants: measureTenants,

@@ -24,13 +24,24 @@ export interface PeerPackages {
   readonly complete?: (folder: string) => Promise<void>;
 }
 
+/** As {@link peerFolder}; says why there is none, and returns undefined. */
+export async function installedOrSkipped(peer: PeerPackages, progress: Progress): Promise<string | undefined> {
+  try {
+    return await peerFolder(peer, progress);
+  } catch (error) {
+    if (!(error instanceof ServerUnavailable)) throw error;
+    progress(`Skipped: ${error.message}`);
+    return undefined;
+  }
+}
+
 /**
  * Installs a program into the user's cache, outside the repository, if it is not there: other programs are large, and their packages do not
  * belong to clinic-mirror's.
  *
  * @throws ServerUnavailable if a package or a repository cannot be fetched
  */
-export async function peerFolder(peer: PeerPackages, progress: Progress): Promise<string> {
+async function peerFolder(peer: PeerPackages, progress: Progress): Promise<string> {
   const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'clinic-mirror', peer.name);
   return await withFileLock(
     `${folder}.lock`,
@@ -63,7 +74,12 @@ async function install(folder: string, peer: PeerPackages, progress: Progress): 
 
 /** Runs a program in a folder, without the packages of this repository in PATH. @throws Error with what it printed if it fails */
 export async function runIn(cwd: string, command: string, ...args: string[]): Promise<void> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(config_|package_)/i.test(name)));
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfOuterNpm(name)));
   const PATH = (env.PATH ?? '').split(delimiter).filter((path) => !/node_modules/.test(path));
   await run(command, args, { cwd, env: { ...env, PATH: PATH.join(delimiter) }, maxBuffer: MAX_OUTPUT_BYTES });
+}
+
+/** Settings of an outer `npm run` that mean its own folder; registry, proxies and cache remain. */
+function isOfOuterNpm(name: string): boolean {
+  return /^(npm_config_(global|local_prefix|prefix|omit|include)$|npm_package_)/i.test(name);
 }

@@ -1,5 +1,5 @@
-import { pathToFileURL } from 'node:url';
 import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import { type Cost, costOf, lesser, NOTHING } from './cost.ts';
 import type { KeeperRun } from './keeper.ts';
 
@@ -57,7 +57,15 @@ async function openCore({ folder, place, events }: KeeperRun) {
   const mappings = new Map<string, object>();
   const window = { timeMin: new Date(Date.now() - PAST_MS), timeMax: new Date(Date.now() + FUTURE_MS) };
   const localEvents = events.map(({ id, summary, start, end }) => ({
-    ...{ id, eventStateId: id, sourceEventUid: id, summary, calendarId: 'clinic', calendarName: null, calendarUrl: null },
+    ...{
+      id,
+      eventStateId: id,
+      sourceEventUid: id,
+      summary,
+      calendarId: 'clinic',
+      calendarName: null,
+      calendarUrl: null,
+    },
     ...{ startTime: new Date(start.dateTime ?? start.date ?? ''), endTime: new Date(end.dateTime ?? end.date ?? '') },
     isAllDay: start.date !== undefined,
   }));

@@ -3,10 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type PeerPackages, peerFolder, runIn } from '../../tools/peer-folder.ts';
-import { ServerUnavailable } from '../../tools/server-command.ts';
+import { installedOrSkipped, type PeerPackages, runIn } from '../../tools/peer-folder.ts';
 import { atMost, type Figure } from '../figure.ts';
-import { type Cost, costOf, lesser, NOTHING } from './cost.ts';
+import { costOf, lesser, NOTHING } from './cost.ts';
 import type { Place } from './first.ts';
 import { eventsOf, firstSync, openGooglePair, type PeerEvent } from './google-pair.ts';
 import type { KeeperCosts } from './keeper-main.ts';
@@ -19,10 +18,19 @@ const MAIN = fileURLToPath(new URL('./keeper-main.ts', import.meta.url));
 const REPOSITORY = 'https://github.com/ridafkih/keeper.sh';
 const COMMIT = '8125eb805013c5b054a18e83d643bcab6bbcc8a1';
 /** The packages of the sync core and of what it imports; other packages need more than the registry of npm has. */
-const WORKSPACES = ['calendar', 'constants', 'data-schemas', 'database', 'digest-fetch', 'fixtures', 'typescript-config'];
+const WORKSPACES = [
+  'calendar',
+  'constants',
+  'data-schemas',
+  'database',
+  'digest-fetch',
+  'fixtures',
+  'typescript-config',
+];
 /** Stands for its log library, which is not in the registry of npm: writes nothing. */
 const LOG_LIBRARY = { name: 'widelogger', version: '0.7.0', type: 'module', main: 'index.ts' };
-const LOG_NOTHING = 'const nothing = () => {};\nexport const widelog = { count: nothing, max: nothing, set: nothing };\n';
+const LOG_NOTHING =
+  'const nothing = () => {};\nexport const widelog = { count: nothing, max: nothing, set: nothing };\n';
 
 const KEEPER: PeerPackages = {
   name: `keeper.sh-${COMMIT.slice(0, 8)}`,
@@ -48,10 +56,7 @@ export interface KeeperRun {
  * not included. A quiet round of clinic-mirror is a cycle and an audit, because the core reads the whole calendar each time.
  */
 export async function measureKeeper({ events }: { events: number }, say: (text: string) => void): Promise<Figure[]> {
-  const installed = await peerFolder(KEEPER, say).catch((error) => {
-    if (!(error instanceof ServerUnavailable)) throw error;
-    say(`keeper: skipped, ${error.message}`);
-  });
+  const installed = await installedOrSkipped(KEEPER, say);
   if (installed === undefined) return [];
   say(`keeper: ${events} events into google-calendar …`);
   await using pair = await openGooglePair(events);
@@ -64,11 +69,11 @@ export async function measureKeeper({ events }: { events: number }, say: (text: 
   const run = { folder: join(installed, 'keeper.sh'), place: pair.place, events: given, times: TIMES };
   const theirs = await runKeeper(join(installed, 'node_modules/.bin/bun'), run);
   const ours: KeeperCosts = { first, quiet };
-  const figure = (part: keyof KeeperCosts, kind: keyof Cost): Figure => ({
-    ...{ name: `keeper ${part} ${kind}`, ...atMost(GOALS[part], ours[part][kind] / theirs[part][kind]) },
-    ...{ floor: theirs[part][kind], ours: ours[part][kind], unit: kind === 'cpu' ? 'CPU s' : 's', n: given.length },
+  const figure = (part: keyof KeeperCosts): Figure => ({
+    ...{ name: `keeper ${part}`, ...atMost(GOALS[part], ours[part].cpu / theirs[part].cpu) },
+    ...{ floor: theirs[part].cpu, ours: ours[part].cpu, unit: 'CPU s', n: given.length },
   });
-  return [figure('first', 'cpu'), figure('quiet', 'cpu')];
+  return [figure('first'), figure('quiet')];
 }
 
 async function runKeeper(bun: string, given: KeeperRun): Promise<KeeperCosts> {
