@@ -5,7 +5,7 @@ import { answerOf, type Place, placeOf } from './first.ts';
 import { startVendor } from './vendor-process.ts';
 
 /** A clinic with an empty calendar at one sandbox of Google, and an empty calendar at a second sandbox for another program. */
-export interface GooglePair extends AsyncDisposable {
+interface GooglePair extends AsyncDisposable {
   world: CycleWorld;
   /** The calendar of the other program. */
   place: Place;
@@ -36,7 +36,7 @@ export async function firstSync(world: CycleWorld): Promise<{ cost: Cost; reads:
 }
 
 /** A time, or a date for an event of whole days, as Google writes them. */
-export interface EventTime {
+interface EventTime {
   dateTime?: string;
   date?: string;
 }
