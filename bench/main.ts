@@ -95,6 +95,9 @@ const MEASUREMENTS = {
   attacks: measureAttacks,
 };
 
+/** Peers that are fetched in gigabytes, or compiled: measured only if `--only` names them. */
+const ONLY_BY_NAME: ReadonlySet<string> = new Set(['keeper', 'n8n']);
+
 const OPTIONS = {
   only: { type: 'string' },
   appointments: { type: 'string', default: '100000' },
@@ -125,7 +128,7 @@ async function main(): Promise<number> {
   const { only, out, json, help, ...sizes } = values;
   const counts = Object.entries(sizes).map(([name, text]) => [name, Number(text)]);
   const size = Object.fromEntries(counts) as Record<keyof typeof sizes, number>;
-  const names = only?.split(',') ?? Object.keys(MEASUREMENTS);
+  const names = only?.split(',') ?? Object.keys(MEASUREMENTS).filter((name) => !ONLY_BY_NAME.has(name));
   const isKnown = (name: string): name is keyof typeof MEASUREMENTS => name in MEASUREMENTS;
   const isUsable = Object.values(size).every((count) => Number.isInteger(count) && count > 0) && names.every(isKnown);
   if (help || !isUsable) {

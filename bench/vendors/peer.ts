@@ -50,14 +50,14 @@ export async function measurePeer({ events }: { events: number }, say: (text: st
 }
 
 /** Runs the code of an upload once, as in a daemon that has run for a while: otherwise the compiler of V8 would be measured. */
-async function warmUp(): Promise<void> {
-  await using vendor = await startVendor('caldav');
+export async function warmUp(name: 'caldav' | 'google-calendar'): Promise<void> {
+  await using vendor = await startVendor(name);
   await using world = await openCycleWorld({ appointments: WARM_UP_EVENTS, targets: 1 }, vendor.target);
   await world.sync();
 }
 
 async function oursOf(events: number): Promise<Taken & { sent: Sent[] }> {
-  await warmUp();
+  await warmUp('caldav');
   await using vendor = await startVendor('caldav');
   const targets = Math.ceil(events / AGENDA_HOLDS);
   await using world = await openCycleWorld({ appointments: events, targets }, vendor.target);

@@ -1,7 +1,7 @@
-/** Who must act, on the scale of pages, `status` and alerts; null for a code that only describes data. */
+/** Responsibility, on the scale of pages, `status` and alerts; null for a code that only describes data. */
 export type WhoActs = 'action required' | 'retrying' | 'ok' | null;
 
-/** Codes of one part, with meaning and remedy in Markdown, by who must act. */
+/** Codes of one part, with meaning and remedy in Markdown, by responsibility. */
 export interface CodeGroup {
   title: string;
   /** What a code of the group means for the data, if it is the same for all. */

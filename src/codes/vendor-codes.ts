@@ -4,7 +4,7 @@ import type { Actor } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { sample, sentence } from './samples.ts';
 
-/** Who must act, on the scale of `docs/errors.md`. */
+/** Responsibility, on the scale of `docs/errors.md`. */
 const WHO: Readonly<Record<Actor, 'action required' | 'retrying'>> = {
   settings: 'action required',
   authorization: 'action required',
@@ -24,7 +24,7 @@ export interface VendorCode {
   /** `record`, `target`, or both. */
   concerns: string;
   message: string;
-  /** Empty if no one must act. */
+  /** Empty if nothing is to do. */
   remedy: string;
 }
 
@@ -48,7 +48,7 @@ export interface VendorMeaning {
   whoActs: 'action required' | 'retrying';
   concerns: 'record' | 'target';
   message: string;
-  /** Empty if no one must act. */
+  /** Empty if nothing is to do. */
   remedy: string;
 }
 
@@ -110,7 +110,7 @@ function meaningFor(those: readonly Found[], meaning: string): string {
   return text.charAt(0) === 't' ? `T${text.slice(1)}` : text;
 }
 
-/** First steps for errors that require action and have no remedy of their own. */
+/** First steps for errors that require action without another remedy. */
 const RECORD_REMEDY =
   'Compare the record: `clinic-mirror explain <tenant> <appointment>`. If the record is correct, report the code.';
 const TARGET_REMEDY = 'Run `clinic-mirror doctor <tenant>`. If the settings are correct, report the code.';

@@ -25,7 +25,7 @@ export interface PageShape {
 }
 
 /** A page for users may have so many percent of its words in tables. */
-export const MOST_IN_TABLES = 25;
+const MOST_IN_TABLES = 25;
 /** Pages that `npm run generate` writes completely. Their shape is the shape of the program. */
 const GENERATED = new Set(['docs/clinic-api.md', 'docs/commands.md']);
 /** Parts of a page that `npm run generate` writes. */
