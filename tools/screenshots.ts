@@ -10,6 +10,7 @@ import { bookThisWeek, signInAddress } from '../demo/pages.ts';
 import { openWatch, waitUntilInSync } from '../demo/watch.ts';
 import { startWorld, type World } from '../demo/world.ts';
 import { startBrowser, type TestBrowser } from './browser.ts';
+import { MADE_FROM, picturesInDocuments, stylesOfPages } from './shown-pictures.ts';
 import { withPalette } from './small-png.ts';
 
 type Page = Awaited<ReturnType<Awaited<ReturnType<TestBrowser['open']>>['newPage']>>;
@@ -18,8 +19,6 @@ const FOLDERS = {
   shown: new URL('../docs/screenshots/', import.meta.url).pathname,
   others: new URL('../.cache/screenshots/', import.meta.url).pathname,
 };
-/** Files that README.md and docs/pages.md show. */
-const SHOWN = new Set(['overview-light-wide.png', 'week-light-wide.png']);
 /** Each page on a desk and on a phone, by day and by night. */
 const THEMES = ['light', 'dark'] as const;
 const SCREENS = { wide: { width: 1_200, height: 800 }, phone: { width: 390, height: 844 } } as const;
@@ -53,7 +52,7 @@ const checkDocument = async (page: Page) => {
 };
 
 /** Pictures by name. */
-const PICTURES: Readonly<Record<string, Picture>> = {
+export const PICTURES: Readonly<Record<string, Picture>> = {
   overview: { address: () => '/' },
   'overview-italian': { address: () => '/', language: 'it' },
   clinic: { address: ({ tenant }) => `/tenants/${tenant}` },
@@ -121,7 +120,9 @@ async function main(names: readonly string[]): Promise<void> {
       const shown = await makeActivity(world);
       const browser = await startBrowser();
       try {
-        await takeAll(world, browser, shown, names.length === 0 ? Object.keys(PICTURES) : names);
+        const taken = names.length === 0 ? Object.keys(PICTURES) : names;
+        await takeAll(world, browser, shown, taken);
+        await recordStyles(taken);
       } finally {
         await browser.close();
       }
@@ -132,6 +133,13 @@ async function main(names: readonly string[]): Promise<void> {
     await watch.close();
     await world.close();
   }
+}
+
+/** Records what the pictures in documents show, if all of them were taken. */
+async function recordStyles(taken: readonly string[]): Promise<void> {
+  const names = [...picturesInDocuments()].map((file) => file.replace(/-(light|dark)-(wide|phone)\.png$/, ''));
+  if (!names.every((name) => taken.includes(name))) return;
+  await writeFile(MADE_FROM, `${JSON.stringify({ styles: stylesOfPages() }, null, 2)}\n`);
 }
 
 /** Creates content for every part of a page: bookings, cancellations above a limit, an expired connection and its renewal. */
@@ -209,7 +217,7 @@ async function take(world: World, page: Page, shown: Shown, name: string, file: 
   const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
   const clip = { x: 0, y: 0, width: page.viewportSize()?.width ?? 0, height };
   await writeFile(
-    join(SHOWN.has(file) ? FOLDERS.shown : FOLDERS.others, file),
+    join(picturesInDocuments().has(file) ? FOLDERS.shown : FOLDERS.others, file),
     withPalette(await page.screenshot({ fullPage: true, clip })),
   );
 }
@@ -238,4 +246,4 @@ function managedClinic(clinicClient: string): string {
   });
 }
 
-await main(process.argv.slice(2));
+if (import.meta.main) await main(process.argv.slice(2));
