@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Option } from 'commander';
+import { exampleOf } from '../src/cli/examples.ts';
 import { commandsOf, createProgram, EXIT_CODES, endsWithOne } from '../src/cli/program.ts';
 import { unusedOutside } from './unused-outside.ts';
 
@@ -39,6 +40,8 @@ function sectionOf(words: string, command: Command): string {
   });
   const when = endsWithOne(words);
   const parts = [`## \`${[...words.split(' ').slice(1), ...given].join(' ')}\``, `${sentence(command.description())}`];
+  const example = exampleOf(words);
+  if (example !== null) parts.push(`\`\`\`sh\n${example}\n\`\`\``);
   if (when !== null) parts.push(`Exits with code 1 if ${when}.`);
   if (command.options.length > 0) parts.push(optionsTable(command));
   return parts.join('\n\n');

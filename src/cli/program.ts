@@ -10,6 +10,7 @@ import { addBackups } from './backup-commands.ts';
 import { addConfig, addDoctor, type DoctorCommand } from './check-commands.ts';
 import { addClinic } from './clinic-commands.ts';
 import { addCompletion } from './completion.ts';
+import { exampleOf } from './examples.ts';
 import { addLogin } from './login-command.ts';
 import { addOperations, addOtherOperations, contextOf, type OperationCommands } from './operation-commands.ts';
 import { outputOptions, type Print, printer } from './output.ts';
@@ -90,7 +91,7 @@ export function createProgram(outside: CliOutside): Command {
   addMcp(program, outside, options);
   addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
   program.helpCommand('help [command]', 'show the help of a command');
-  describeExitCodes(program);
+  describeExamplesAndExitCodes(program);
   return program;
 }
 
@@ -189,9 +190,11 @@ export function endsWithOne(words: string): string | null {
   return operation?.endsWithOne?.when ?? ENDS_WITH_ONE[command] ?? null;
 }
 
-/** Adds the condition for exit code 1 to the help of each command. */
-function describeExitCodes(program: Command): void {
+/** Adds an example, and the condition for exit code 1, to the help of each command. */
+function describeExamplesAndExitCodes(program: Command): void {
   for (const { words, command } of commandsOf(program)) {
+    const example = exampleOf(words);
+    if (example !== null) command.addHelpText('after', `\nExample: ${example}`);
     const when = endsWithOne(words);
     if (when !== null) command.addHelpText('after', `\nExits with code 1 if ${when}.`);
   }

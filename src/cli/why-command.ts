@@ -10,7 +10,6 @@ export function addWhy(program: Command, { print }: { print: Print }): void {
     .argument('<code>', 'code in brackets behind a message, or "code" of a log line')
     .description('explain a code: cause, effect, next step and an example')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample: clinic-mirror why redis-full')
     .action(async (code: string, asked: Asked) => {
       const { explainCode } = await import('../codes/why.ts');
       const explanations = await explainCode(code);
