@@ -58,8 +58,8 @@ describe('seconds in documents are those of the program', () => {
     ['docs/safety.md', /commands to Redis (\d+) s/, COMMAND_MS],
     ['docs/safety.md', /operators' commands (\d+) s/, PATIENCE_MS],
     ['docs/safety.md', /(\d+) s, then `state-not-durable`/, DURABLE_MS],
-    ['docs/overview.md', /reports it after (\d+) to/, SILENCE_MS],
-    ['docs/overview.md', /reports it after \d+ to (\d+) seconds/, FOUND_MS],
+    ['docs/evaluate.md', /reports it after (\d+) to/, SILENCE_MS],
+    ['docs/evaluate.md', /reports it after \d+ to (\d+) seconds/, FOUND_MS],
     ['docs/monitoring.md', /after (\w+) seconds without an answer/, SILENCE_MS],
     ['docs/install/docker.md', /Within (\w+) seconds, `\/readyz`/, FOUND_MS],
   ])('%s: %s', (document, words, ms) => {
@@ -116,7 +116,7 @@ describe('the version of Node.js', () => {
   const engines = /\d+/.exec((JSON.parse(read('package.json')) as { engines: { node: string } }).engines.node)?.[0];
   const suitable = /^const FIRST_SUITABLE_MAJOR = (\d+);$/m.exec(read('bin/pinned-node.js'))?.[1];
 
-  test.each(['README.md', 'CONTRIBUTING.md', 'docs/quickstart.md', 'docs/overview.md', 'docs/install/package.md'])(
+  test.each(['README.md', 'CONTRIBUTING.md', 'docs/quickstart.md', 'docs/evaluate.md', 'docs/install/package.md'])(
     'that %s requires to install is that of package.json',
     (document) => {
       const [, stated] = /Node\.js (\d+) or newer,? (?:with|and)? ?npm/.exec(flat(document)) ?? [];
@@ -147,17 +147,18 @@ function defaultOf(setting: string): number {
 describe('defaults in documents are those of the settings', () => {
   test.each([
     ['README.md', /Every (\w+) minutes, the daemon reads/, 'schedule.pullEverySeconds', 1 / 60],
-    ['docs/overview.md', /by default every (\w+) minutes/, 'schedule.pullEverySeconds', 1 / 60],
+    ['docs/evaluate.md', /by default every (\w+) minutes/, 'schedule.pullEverySeconds', 1 / 60],
     [
-      'docs/overview.md',
-      /Asks calendars for changes every (\w+) minutes/,
+      'docs/evaluate.md',
+      /asks calendars for changes every (\w+) minutes/,
       'targets.<name>.audit.changesEverySeconds',
       1 / 60,
     ],
-    ['docs/overview.md', /holds more removals than (\w+) and 20 %/, 'guard.vanished.count', 1],
-    ['docs/overview.md', /holds more removals than \w+ and (\d+) %/, 'guard.vanished.share', 100],
-    ['docs/overview.md', /holds cancellations only above (\d+) and/, 'guard.cancelled.count', 1],
-    ['docs/overview.md', /holds cancellations only above \d+ and (\d+) %/, 'guard.cancelled.share', 100],
+    ['docs/evaluate.md', /holds more removals than (\w+) and 20 %/, 'guard.vanished.count', 1],
+    ['docs/evaluate.md', /holds more removals than \w+ and (\d+) %/, 'guard.vanished.share', 100],
+    ['docs/evaluate.md', /holds cancellations only above (\d+) and/, 'guard.cancelled.count', 1],
+    ['docs/evaluate.md', /holds cancellations only above \d+ and (\d+) %/, 'guard.cancelled.share', 100],
+    ['docs/evaluate.md', /by default (\d+) requests per minute/, 'clinicClients.<name>.budget.requestsPerMinute', 1],
     ['docs/safety.md', /More than (\d+) and more than 60 % of a target in an hour/, 'guard.cancelled.count', 1],
     ['docs/safety.md', /and more than (\d+) % of a target in an hour/, 'guard.cancelled.share', 100],
     ['docs/safety.md', /^.*max\((\d+), 20 %\)/, 'guard.vanished.count', 1],
@@ -169,6 +170,19 @@ describe('defaults in documents are those of the settings', () => {
     ['docs/alerts.md', /after `outageAfterMinutes` \((\d+)\)/, 'alerts.outageAfterMinutes', 1],
   ])('%s: %s', (document, words, setting, factor) => {
     expect(statedIn(document, words)).toEqual([Math.round(defaultOf(setting) * factor)]);
+  });
+
+  test('docs/evaluate.md computes the requests of a day from the defaults', () => {
+    const perDay = 86_400 / defaultOf('schedule.pullEverySeconds');
+    const days = defaultOf('targets.<name>.window.pastDays') + defaultOf('targets.<name>.window.futureDays');
+    const [, part] = /maxDays: (\d+)/.exec(read('config/profiles/documented.yaml')) ?? [];
+    const perCycle = Math.ceil(days / Number(part));
+    expect(statedIn('docs/evaluate.md', /(\d+) cycles a day/)).toEqual([perDay]);
+    expect(statedIn('docs/evaluate.md', /\| 300 \| (\d+) \|/)).toEqual([perCycle]);
+    expect(statedIn('docs/evaluate.md', /cycles a day make ([\d,]+) requests/)).toEqual([perDay * perCycle]);
+    const asked = 86_400 / defaultOf('targets.<name>.audit.changesEverySeconds');
+    expect(statedIn('docs/evaluate.md', /One calendar is asked (\d+) times a day/)).toEqual([asked]);
+    expect(statedIn('docs/scaling.md', /which is (\d+) requests per calendar and day/)).toEqual([asked]);
   });
 
   test('an alert about Redis has no time of its own', () => {
