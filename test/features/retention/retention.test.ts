@@ -32,9 +32,7 @@ async function open() {
 test('the kinds are those that docs/privacy.md says are stored in Redis or dataDirectory', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/privacy.md'), 'utf8');
   const flows = page.slice(page.indexOf('\n## Data flows'), page.indexOf('\n## Titles'));
-  const stored = [...flows.matchAll(/^\|[^|]*\| (?:Redis|`dataDirectory`)[^:|]*: ([^|]+) \|/gm)].map(
-    ([, kind]) => kind,
-  );
+  const stored = [...flows.matchAll(/^- \*\*([^*]+)\*\* \((?:Redis|`dataDirectory`)/gm)].map(([, kind]) => kind);
   expect(stored.length).toBeGreaterThan(10);
   const { kinds } = await (await open()).report();
   expect(kinds.map(({ kind }) => STORED_KINDS[kind].en).sort()).toEqual(stored.sort());
