@@ -56,6 +56,13 @@ export const PICTURES: Readonly<Record<string, Picture>> = {
   overview: { address: () => '/' },
   'overview-italian': { address: () => '/', language: 'it' },
   clinic: { address: ({ tenant }) => `/tenants/${tenant}` },
+  'clinic-synced': {
+    address: ({ tenant }) => `/tenants/${tenant}`,
+    async act(page) {
+      await page.locator('form[action$="/sync"] button').click();
+      await page.locator('.notice a[href$="/holds"]').waitFor();
+    },
+  },
   activity: { address: () => '/activity' },
   retention: { address: ({ tenant }) => `/tenants/${tenant}/retention` },
   sessions: { address: () => '/sessions' },

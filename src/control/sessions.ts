@@ -58,19 +58,20 @@ export async function endSessions(
   return { ended: ended.length };
 }
 
-/** Ends another session of the caller, or all others, and records how many. @param chosen id; null: all others */
+/** Ends another session of the caller, or all others, and records how many. @param chosen id; null: all others. @returns the number of ended sessions */
 export async function endOtherSessions(
   services: AccessServices,
   acting: Acting,
   session: string,
   chosen: string | null,
-): Promise<void> {
+): Promise<number> {
   const own = services.sessions.idOf(session);
   const others = (await listSessions(services, { acting, rights: OWN_ONLY })).filter(({ id }) => id !== own);
   const ids = others.map(({ id }) => id).filter((id) => chosen === null || id === chosen);
-  if (ids.length === 0) return;
+  if (ids.length === 0) return 0;
   const about = { verb: 'end-sessions', tenant: null, what: { user: acting.who.id, sessions: ids.length } } as const;
   await recordAct(acting, about, () => services.sessions.endListed(ids));
+  return ids.length;
 }
 
 /** Rights of a list without sessions of others. */

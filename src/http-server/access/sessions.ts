@@ -6,7 +6,9 @@ import type { OperatorServices } from '../operators.ts';
 import { SESSIONS_PATH, visitorOf } from '../operators.ts';
 import { actingOf, contextOf, type PageContext } from '../pages/context.ts';
 import { sendPage } from '../pages/layout.ts';
+import { outcomeOf, resultNotice, withOutcome } from '../pages/outcomes.ts';
 import { csrfField, hiddenFields, table } from '../pages/parts.ts';
+import { RESULTS } from '../pages/texts/results.ts';
 import { SESSIONS } from '../pages/texts/sessions.ts';
 
 /** Adds the page of the visitor's own sessions, with buttons that end one other session, or all others. A token has no sessions. */
@@ -22,14 +24,22 @@ export function addSessionsPage(app: FastifyInstance, services: OperatorServices
     const own = access.sessions.idOf(browserKeyOf(request, 'session', publicUrl()));
     return sendPage(reply, context, {
       title: SESSIONS[context.language].title,
-      main: renderSessions(context, sessions, own),
+      main: html`${sessionsResult(context)}${renderSessions(context, sessions, own)}`,
     });
   });
   app.post(SESSIONS_PATH, { config }, async (request, reply) => {
     const session = browserKeyOf(request, 'session', publicUrl());
-    await endOtherSessions(access, actingOf(request, services), session, formOf(request).get('session'));
-    return reply.redirect(SESSIONS_PATH, 303);
+    const chosen = formOf(request).get('session');
+    const count = await endOtherSessions(access, actingOf(request, services), session, chosen);
+    return reply.redirect(withOutcome(SESSIONS_PATH, 'ended', count), 303);
   });
+}
+
+function sessionsResult(context: PageContext): Html | null {
+  const words = RESULTS[context.language];
+  const { outcome, figures: [count = 0] = [] } = outcomeOf(context) ?? {};
+  if (outcome !== 'ended') return null;
+  return resultNotice([count === 0 ? words.endedNothing : words.ended(count)]);
 }
 
 /** @param own id of the session of the request */

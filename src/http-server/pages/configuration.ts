@@ -12,6 +12,7 @@ import { formOf } from '../browser-request.ts';
 import { type OperatorServices, visitorOf } from '../operators.ts';
 import { actingOf, contextOf, operationContext, type PageContext, type PageVisit, reasonField } from './context.ts';
 import { ADD_CLINIC_PATH, sendPage } from './layout.ts';
+import { configurationResult, withOutcome } from './outcomes.ts';
 import { copyable, csrfField, failureNotice, hiddenFields, notice, said, section, table } from './parts.ts';
 import { CONFIGURATION } from './texts/configuration.ts';
 
@@ -67,18 +68,19 @@ const LEAVES_EDITOR = new Set(['no-such-tenant', SIGN_IN_AGAIN]);
 async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
   const { request, reply, services } = visit;
   const form = formOf(request);
-  const { tenant, document } = draft;
+  const { tenant } = draft;
   try {
     switch (form.get('step')) {
       case 'check':
         return await sendConfirmation(visit, draft);
       case 'save':
-        await save(request, services, draft);
-        return reply.redirect(clinicAddress(tenant, '/configuration'), 303);
+        return reply.redirect(
+          withOutcome(clinicAddress(tenant, '/configuration'), await save(request, services, draft)),
+          303,
+        );
       case 'remove':
         if (form.get('sure') !== tenant) break;
-        await removeTenant.run({ tenant, ifMatch: document?.revision ?? null }, operationContext(request, services));
-        return reply.redirect('/', 303);
+        return reply.redirect(withOutcome('/', await remove(request, services, draft)), 303);
     }
     return sendEditor(visit, draft);
   } catch (error) {
@@ -94,14 +96,24 @@ async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
   }
 }
 
-async function save(request: FastifyRequest, services: OperatorServices, draft: Draft): Promise<void> {
+async function remove(request: FastifyRequest, services: OperatorServices, { tenant, document }: Draft) {
+  const ifMatch = document?.revision ?? null;
+  const { file } = await removeTenant.run({ tenant, ifMatch }, operationContext(request, services));
+  return file === null ? 'removed' : 'removed-to-file';
+}
+
+async function save(request: FastifyRequest, services: OperatorServices, draft: Draft) {
   const form = formOf(request);
   const secretEntries = [...form].filter(([name, value]) => name.startsWith('secret-') && value !== '');
   const secrets = Object.fromEntries(secretEntries.map(([name, value]) => [name.slice('secret-'.length), value]));
   const { tenant, yaml, document } = draft;
   const context = operationContext(request, services);
-  if (document === null) await addTenant.run({ tenant, yaml, secrets }, context);
-  else await replaceConfiguration.run({ tenant, ifMatch: document.revision, yaml, secrets }, context);
+  if (document === null) {
+    await addTenant.run({ tenant, yaml, secrets }, context);
+    return 'added';
+  }
+  await replaceConfiguration.run({ tenant, ifMatch: document.revision, yaml, secrets }, context);
+  return yaml === document.yaml && secretEntries.length === 0 ? 'saved-same' : 'saved';
 }
 
 /** Checks as if missing secrets existed: the form requests secrets when saving, and no page contains one. */
@@ -129,7 +141,7 @@ function sendDocument(visit: PageVisit, document: TenantDocument): FastifyReply 
   if (source === 'managed') {
     const context = contextOf(request, services, tenant);
     const feedback = faults.length === 0 ? null : renderFaults(context, faults);
-    return sendEditor(visit, { document, tenant, yaml: yaml ?? '' }, feedback);
+    return sendEditor(visit, { document, tenant, yaml: yaml ?? '' }, html`${configurationResult(context)}${feedback}`);
   }
   const context = contextOf(request, services, tenant);
   return sendPage(reply, context, {

@@ -9,6 +9,7 @@ import { groupsOf, type Problem, problemsWithin } from '../../model/problems.ts'
 import type { OperatorServices, Visitor } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
+import { configurationResult, retryResult } from './outcomes.ts';
 import { copyable, emptyState, healthMark, pager, said, section, syncMark, table } from './parts.ts';
 import { endedPart, type ProblemReach, problemTable } from './problems.ts';
 import { FRAME } from './texts/frame.ts';
@@ -69,8 +70,8 @@ export function overviewPage(
   const { clinics } = overview;
   const main =
     clinics.length + overview.problems.length + overview.unread.length === 0
-      ? nothing(context)
-      : parts(context, overview, search, services);
+      ? html`${configurationResult(context)}${nothing(context)}`
+      : html`${retryResult(context) ?? configurationResult(context)}${parts(context, overview, search, services)}`;
   return {
     title: words.title,
     main,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { EndedProblem } from '../../control/ended-problems.ts';
 import { clinicAddress, explainAddress } from '../../documents/document.ts';
 import { message } from '../../messages/message.ts';
+import { MirrorError } from '../../model/errors.ts';
 import { type Html, html } from '../../model/html.ts';
 import { pathSegment } from '../../model/path-segment.ts';
 import { type Problem, SERVER_AWAY, subjectOf } from '../../model/problems.ts';
@@ -12,6 +13,7 @@ import type { OperatorServices } from '../operators.ts';
 import { mayDo } from '../operators.ts';
 import type { PageContext } from './context.ts';
 import { operationContext, reasonField } from './context.ts';
+import { withOutcome } from './outcomes.ts';
 import { actionButton, linkButton, nextStep, said, section, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
@@ -126,8 +128,19 @@ export function addRetry(app: FastifyInstance, services: OperatorServices): void
   app.post(RETRY_ROUTE, { config: { level: 'operator' } }, async (request, reply) => {
     const form = formOf(request);
     const tenant = form.get('tenant') ?? '';
-    await CYCLE_OPERATIONS.retryServer.run({ server: form.get('server') ?? '' }, operationContext(request, services));
-    return reply.redirect(tenant === '' ? '/' : clinicAddress(tenant), 303);
+    const address = tenant === '' ? '/' : clinicAddress(tenant);
+    try {
+      const server = form.get('server') ?? '';
+      const { tenants, targets } = await CYCLE_OPERATIONS.retryServer.run(
+        { server },
+        operationContext(request, services),
+      );
+      return reply.redirect(withOutcome(address, 'retry', tenants.length, targets), 303);
+    } catch (error) {
+      // The server answered in the meantime, or its work belongs to clinics that the visitor may not see.
+      if (!(error instanceof MirrorError) || error.code !== 'server-not-away') throw error;
+      return reply.redirect(withOutcome(address, 'retry-nothing'), 303);
+    }
   });
 }
 

@@ -14,9 +14,11 @@ import { formOf } from '../../browser-request.ts';
 import { mayDo, type OperatorServices } from '../../operators.ts';
 import { contextOf, operationContext, type PageContext, type PageVisit, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
+import { outcomeOf, resultLink, resultNotice, withOutcome } from '../outcomes.ts';
 import { copyable, csrfField, linkButton, said, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { ACTS, FRAME } from '../texts/frame.ts';
+import { RESULTS } from '../texts/results.ts';
 
 const { acceptAccount, makeLoginLink, withdrawLoginLink } = LOGIN_OPERATIONS;
 const ROUTE = '/tenants/:tenant/connections/:connection';
@@ -47,8 +49,14 @@ export function addConnectionPage(app: FastifyInstance, services: OperatorServic
   app.post<ConnectionRoute>(`${ROUTE}/withdraw-link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
     const link = formOf(request).get('link') ?? '';
-    await withdrawLoginLink.run({ tenant, link }, operationContext(request, services));
-    return reply.redirect(connectionAddress(tenant, connection), 303);
+    const address = connectionAddress(tenant, connection);
+    try {
+      await withdrawLoginLink.run({ tenant, link }, operationContext(request, services));
+      return reply.redirect(withOutcome(address, 'withdrawn'), 303);
+    } catch (error) {
+      if (!(error instanceof MirrorError) || error.code !== 'no-such-link') throw error;
+      return reply.redirect(withOutcome(address, 'withdrawn-nothing'), 303);
+    }
   });
   const accepting = { config, handlerTimeout: ACCEPT_TIMEOUT_MS + SECOND_MS };
   app.post<ConnectionRoute>(`${ROUTE}/accept`, accepting, async (request, reply) => {
@@ -56,9 +64,22 @@ export function addConnectionPage(app: FastifyInstance, services: OperatorServic
     const account = formOf(request).get('account') ?? '';
     const signal = AbortSignal.timeout(ACCEPT_TIMEOUT_MS);
     const context = operationContext(request, services, { signals: { stop: signal, abort: signal } });
+    const { state } = await requireConnection(services, tenant, connection);
+    const pending = await pendingOf(services, tenant, connection);
     await acceptAccount.run({ tenant, connection, account }, context);
-    return reply.redirect(connectionAddress(tenant, connection), 303);
+    const address = connectionAddress(tenant, connection);
+    return reply.redirect(
+      state === 'unconfirmed' ? withOutcome(address, 'accepted', pending) : withOutcome(address, 'accepted-again'),
+      303,
+    );
   });
+}
+
+/** Returns the number of changes that wait for a connection. */
+async function pendingOf({ installation, statuses }: OperatorServices, tenant: string, connection: string) {
+  const { tenants } = await statuses.ofTenant(installation, tenant);
+  const targets = tenants.flatMap((each) => each.targets).filter((each) => each.connection === connection);
+  return targets.reduce((sum, { pending }) => sum + pending, 0);
 }
 
 async function requireConnection(
@@ -93,7 +114,7 @@ async function show(
   const links = await waitingLinks(context, services, request.params);
   return sendPage(reply, context, {
     title: words.connectTitle(connection),
-    main: html`${facts}${accept}${then}${links}`,
+    main: html`${await connectionResult(context, services, request.params)}${facts}${accept}${then}${links}`,
   });
 }
 
@@ -120,6 +141,38 @@ function madeLink(context: PageContext, { url: link, endsAt }: ResultOf<typeof m
   return html`<div class="notice stack" role="status"><p>${words.linkMade(context.times.text(endsAt))}</p><p>${copyable(context, link)}</p><p>${linkButton(link, words.openLink)}</p></div>`;
 }
 
+/** Renders the result of a revoked link or a confirmed account; null after another action. */
+async function connectionResult(
+  context: PageContext,
+  services: OperatorServices,
+  route: ConnectionRoute['Params'],
+): Promise<Html | null> {
+  const words = RESULTS[context.language];
+  const { outcome, figures: [pending = 0] = [] } = outcomeOf(context) ?? {};
+  const toClinic = resultLink(clinicAddress(route.tenant), words.toClinic);
+  switch (outcome) {
+    case 'withdrawn': {
+      const rest = (await linksOf(services, route)).length;
+      const left = rest === 0 ? words.noLinksLeft : resultLink('#links', words.linksLeft(rest));
+      return resultNotice([html`${words.withdrawn} ${left}`]);
+    }
+    case 'withdrawn-nothing':
+      return resultNotice([words.withdrawnNothing]);
+    case 'accepted':
+      return resultNotice([html`${pending === 0 ? words.acceptedNone : words.accepted(pending)} ${toClinic}`]);
+    case 'accepted-again':
+      return resultNotice([html`${words.acceptedAgain} ${toClinic}`]);
+    default:
+      return null;
+  }
+}
+
+async function linksOf(services: OperatorServices, { tenant, connection }: ConnectionRoute['Params']) {
+  const loginServices = services.loginServices();
+  if (loginServices.remote === null) return [];
+  return (await listLoginLinks(loginServices, tenant)).filter((link) => link.connection === connection);
+}
+
 /** Renders unopened links, each with a button to revoke. */
 async function waitingLinks(
   context: PageContext,
@@ -127,9 +180,7 @@ async function waitingLinks(
   { tenant, connection }: ConnectionRoute['Params'],
 ): Promise<Html | null> {
   const words = ACTS[context.language];
-  const loginServices = services.loginServices();
-  if (loginServices.remote === null) return null;
-  const links = (await listLoginLinks(loginServices, tenant)).filter((link) => link.connection === connection);
+  const links = await linksOf(services, { tenant, connection });
   if (links.length === 0) return null;
   const { at, both } = context.times;
   const columns = [words.madeBy, words.madeAt, words.goodUntil, { title: words.withdraw, isPlain: true }];

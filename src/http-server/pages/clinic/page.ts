@@ -17,11 +17,11 @@ import type { OperatorServices } from '../../operators.ts';
 import { mayDo } from '../../operators.ts';
 import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
+import { retryResult } from '../outcomes.ts';
 import {
   actionButton,
   copyable,
   emptyState,
-  failureNotice,
   healthMark,
   linkButton,
   said,
@@ -33,9 +33,9 @@ import {
 import { endedPart, problemTable } from '../problems.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
-import { ACTS } from '../texts/frame.ts';
 import { connectionsPart } from './connection.ts';
 import { recordsPart, targetsPart } from './target.ts';
+import { workNotice } from './work-result.ts';
 
 /** All stored runs. */
 const RUNS = 50;
@@ -77,7 +77,7 @@ async function clinicPage(
   const [clinic] = found.tenants;
   if (clinic === undefined) throw new Error('a tenant that is open has a status');
   const isCalendar = (target: string) => open.targets.get(target)?.crm === null;
-  const main = html`${begun === null ? null : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, services, tenant, found.problems)}
+  const main = html`${begun === null ? retryResult(context) : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, services, tenant, found.problems)}
 ${endedPart(
   context,
   problemsWithin(services.statuses.ended(), (each) => each === tenant),
@@ -192,17 +192,6 @@ function workButtons(context: PageContext, services: OperatorServices, tenant: s
     return actionButton(context, { address: clinicAddress(tenant, `/${kind}`), text: words[kind], more });
   });
   return html`<div class="buttons">${buttons}</div>`;
-}
-
-/** Renders the state of work that the page started. */
-function workNotice(context: PageContext, { kind, state, error }: TaskView): Html {
-  const { language } = context;
-  const words = ACTS[language];
-  const { sync, audit } = CLINIC[language];
-  const what = kind === 'sync' ? sync : kind === 'audit' ? audit : kind;
-  if (error !== null) return failureNotice(context, what, error);
-  const holdsText = { running: words.noteBegun, done: words.noteDone, failed: words.noteFailed, lost: words.noteLost };
-  return html`<div class="notice" role="status"><p><strong>${what}:</strong> ${holdsText[state]}</p></div>`;
 }
 
 /** Number of displayed runs. */

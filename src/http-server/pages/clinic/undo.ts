@@ -9,8 +9,11 @@ import { SECOND_MS } from '../../../model/time.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
+import { resultLink, resultNotice } from '../outcomes.ts';
 import { copyable, csrfField, emptyState, table } from '../parts.ts';
 import { ACTS } from '../texts/frame.ts';
+import { RESULTS } from '../texts/results.ts';
+import { joined } from './work-result.ts';
 
 const ROUTE = '/tenants/:tenant/runs/:run/undo';
 /** An undo fetches each record of the run from the clinic and writes the restored content. */
@@ -46,10 +49,21 @@ export function addUndoPage(app: FastifyInstance, services: OperatorServices): v
   });
 }
 
-function undone({ language, times }: PageContext, { pinnedUntil }: UndoView): Html {
-  const words = ACTS[language];
-  const pinned = pinnedUntil === null ? null : html`<p>${words.pinned(times.text(pinnedUntil))}</p>`;
-  return html`<div class="notice" role="status"><p>${words.undoDone}</p>${pinned}</div>`;
+function undone({ language, times }: PageContext, { pinnedUntil, records: all, tenant }: UndoView): Html {
+  const words = RESULTS[language];
+  const { undoDone, pinned } = ACTS[language];
+  const restored = all.filter(({ result }) => result === 'restored').length;
+  const later = all.filter(({ result }) => result === 'waiting').length;
+  const rest = all.length - restored - later;
+  const figures = joined([
+    restored === 0 ? words.restoredNone(all.length) : words.restored(restored, all.length),
+    later === 0 ? null : words.restoresLater(later),
+    rest === 0 ? null : words.notRestored(rest),
+  ]);
+  return resultNotice([
+    html`<strong>${undoDone}</strong> ${figures}. ${resultLink(clinicAddress(tenant), words.toClinic)}`,
+    pinnedUntil === null ? null : pinned(times.text(pinnedUntil)),
+  ]);
 }
 
 function records(context: PageContext, { run, tenant, dryRun, records: all }: UndoView): Html {

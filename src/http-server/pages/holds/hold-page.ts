@@ -14,6 +14,7 @@ import { actingOf, contextOf, type PageContext, type PageVisit, reasonField } fr
 import { sendPage } from '../layout.ts';
 import { csrfField, failureNotice, hiddenFields, linkButton, notice, section, unfolding } from '../parts.ts';
 import { HOLDS } from '../texts/holds.ts';
+import { decisionResult } from './decision-result.ts';
 import { chosenIn, itemLine, renderHold, renderHolds } from './render-hold.ts';
 
 /** One list is fetched from the clinic for a hold. */
@@ -45,10 +46,9 @@ export function addHoldPages(app: FastifyInstance, services: OperatorServices): 
     { config: { level: 'viewer' }, ...slow },
     async (request, reply) => {
       const { tenant, hold } = request.params;
-      return sendHold(
-        { request, reply, services },
-        await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS)),
-      );
+      const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
+      const told = await decisionResult(contextOf(request, services, tenant), services, view.hold);
+      return sendHold({ request, reply, services }, view, { told });
     },
   );
   app.post<HoldRoute>(
@@ -59,8 +59,10 @@ export function addHoldPages(app: FastifyInstance, services: OperatorServices): 
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
       const choice = choiceOf(formOf(request), view);
       const { nothingChosen, changed } = HOLDS[contextOf(request, services, tenant).language];
-      if (choice.seen !== view.hold.seen) return sendHold({ request, reply, services }, view, notice(changed));
-      if (choice.chosen.length === 0) return sendHold({ request, reply, services }, view, notice(nothingChosen));
+      if (choice.seen !== view.hold.seen)
+        return sendHold({ request, reply, services }, view, { refusal: notice(changed) });
+      if (choice.chosen.length === 0)
+        return sendHold({ request, reply, services }, view, { refusal: notice(nothingChosen) });
       return choice.isDecided
         ? decide({ request, reply, services }, view, choice)
         : sendDecision({ request, reply, services }, view, choice);
@@ -83,14 +85,18 @@ function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: 
   };
 }
 
-/** @param feedback reason of a failed decision; absent without a decision */
-function sendHold({ request, reply, services }: PageVisit, view: HoldView, feedback?: Html): FastifyReply {
+/** @param feedback reason against a decision, or the result of an earlier decision */
+function sendHold(
+  { request, reply, services }: PageVisit,
+  view: HoldView,
+  { refusal = null, told = null }: { refusal?: Html | null; told?: Html | null },
+): FastifyReply {
   const context = contextOf(request, services, view.hold.tenant);
   const words = HOLDS[context.language];
-  const main = html`${feedback}${renderHold(context, view)}`;
+  const main = html`${refusal}${told}${renderHold(context, view)}`;
   // A live update would discard the current selection.
   const page = { title: words.titleOf(view.items.length), main, isLive: view.hold.state !== 'open' };
-  return sendPage(reply, context, page, feedback === undefined ? 200 : 409);
+  return sendPage(reply, context, page, refusal === null ? 200 : 409);
 }
 
 function sendDecision(
@@ -133,7 +139,8 @@ async function decide(visit: PageVisit, view: HoldView, choice: Choice): Promise
     // The page must be rebuilt if the hold changed since it was displayed.
     if (failure.actor !== 'guard' && !failure.code.startsWith('reason-')) {
       const context = contextOf(request, services, hold.tenant);
-      return sendHold(visit, view, failureNotice(context, HOLDS[context.language].refused, failure));
+      const refusal = failureNotice(context, HOLDS[context.language].refused, failure);
+      return sendHold(visit, view, { refusal });
     }
     return sendDecision(visit, view, choice, failure);
   }

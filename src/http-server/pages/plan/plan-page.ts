@@ -12,6 +12,7 @@ import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
 import { formOf } from '../../browser-request.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { mayDo } from '../../operators.ts';
+import { syncSentence } from '../clinic/work-result.ts';
 import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import {
@@ -142,7 +143,8 @@ function renderTask(context: PageContext, tenant: string, task: TaskView): Html 
   return kind === 'apply' ? renderApplied(context, tenant, result as SyncResult) : null;
 }
 
-function renderApplied(context: PageContext, tenant: string, { run, targets }: SyncResult): Html {
+function renderApplied(context: PageContext, tenant: string, result: SyncResult): Html {
+  const { run, targets } = result;
   const words = PLAN[context.language];
   const items = targets.map(({ target, health, inSyncAsOf, ...state }) => {
     return html`<li>${target} ${syncMark(context, state, inSyncAsOf)} ${healthMark(context, health)}</li>`;
@@ -150,6 +152,6 @@ function renderApplied(context: PageContext, tenant: string, { run, targets }: S
   return section(
     'applied',
     words.applied,
-    html`<p>${words.appliedText(run.id)}</p><h3>${words.targetNow}</h3><ul class="boxes">${items}</ul><p><a href="${clinicAddress(tenant)}">${tenant}</a></p>`,
+    html`<p role="status">${syncSentence(context, result)}</p><p class="quiet">${words.appliedText(run.id)}</p><h3>${words.targetNow}</h3><ul class="boxes">${items}</ul><p><a href="${clinicAddress(tenant)}">${tenant}</a></p>`,
   );
 }
