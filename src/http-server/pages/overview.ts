@@ -68,10 +68,11 @@ export function overviewPage(
 ): Page {
   const words = OVERVIEW[context.language];
   const { clinics } = overview;
+  const told = retryResult(context) ?? configurationResult(context);
   const main =
     clinics.length + overview.problems.length + overview.unread.length === 0
-      ? html`${configurationResult(context)}${nothing(context)}`
-      : html`${retryResult(context) ?? configurationResult(context)}${parts(context, overview, search, services)}`;
+      ? html`${told}${nothing(context)}`
+      : html`${told}${parts(context, overview, search, services)}`;
   return {
     title: words.title,
     main,

@@ -61,7 +61,11 @@ describe('the list of own sessions', () => {
       return asked.map(({ statusCode }) => statusCode);
     };
     const [first = ''] = idsIn((await three.get('/sessions')).body);
-    expect((await three.post('/sessions', { csrf: three.csrf, session: first })).headers.location).toBe('/sessions');
+    const ended = await three.post('/sessions', { csrf: three.csrf, session: first });
+    expect(ended.headers.location).toBe('/sessions?did=ended.1');
+    expect((await three.get('/sessions?did=ended.1')).body).toContain('1 session has ended.');
+    const again = await three.post('/sessions', { csrf: three.csrf, session: first });
+    expect((await three.get(String(again.headers.location))).body).toContain('No such session was open');
     expect((await statuses()).toSorted()).toEqual([200, 200, 303]);
     await three.post('/sessions', { csrf: three.csrf });
     expect(await statuses()).toEqual([303, 303, 200]);

@@ -44,7 +44,8 @@ describe('a managed clinic', () => {
       yaml: YAML,
       'secret-dav': 'correct-horse',
     });
-    expect([saved.statusCode, saved.headers.location]).toEqual([303, PAGE]);
+    expect([saved.statusCode, saved.headers.location]).toEqual([303, `${PAGE}?did=added`]);
+    expect(await see(`${PAGE}?did=added`)).toContain('href="/tenants/nuova#connections"');
     expect((await contentOf())?.open()).toMatchObject({ yaml: YAML, secrets: { dav: 'correct-horse' } });
 
     const page = await see(PAGE);
@@ -54,7 +55,11 @@ describe('a managed clinic', () => {
     const change = await post(PAGE, { step: 'check', revision, yaml: next });
     expect(change.body).toMatch(/<del>.*- name: Nuova\n<\/del><ins>.*\+ name: Altra\n<\/ins>/);
     expect(change.body).not.toContain('autocomplete="off" required');
-    expect((await post(PAGE, { step: 'save', revision, yaml: next, 'secret-dav': '' })).statusCode).toBe(303);
+    const replaced = await post(PAGE, { step: 'save', revision, yaml: next, 'secret-dav': '' });
+    expect(await see(String(replaced.headers.location))).toContain('The configuration is saved.');
+    const same = { step: 'save', revision: fieldIn(await see(PAGE), 'revision'), yaml: next };
+    const unchanged = await post(PAGE, same);
+    expect(await see(String(unchanged.headers.location), { 'accept-language': 'it' })).toContain('nulla è cambiato');
     expect((await contentOf())?.open()).toMatchObject({ yaml: next, secrets: { dav: 'correct-horse' } });
     for (const body of [checked.body, page, change.body, await see(PAGE)]) expect(body).not.toContain('correct-horse');
 
@@ -62,7 +67,7 @@ describe('a managed clinic', () => {
     const late = await post(PAGE, { step: 'save', revision, yaml: YAML });
     expect([late.statusCode, late.body.includes('revision-changed')]).toEqual([409, true]);
     expect((await contentOf())?.open().yaml).toBe(next);
-    expect(configurations.followed).toBe(2);
+    expect(configurations.followed).toBe(3);
   });
 
   test('shows every fault with its line and its field, and keeps the typed text', async () => {
@@ -82,7 +87,9 @@ describe('a managed clinic', () => {
     const revision = fieldIn(await see(PAGE), 'revision');
     await post(PAGE, { step: 'remove', revision, sure: 'other' });
     expect(await contentOf()).toBeDefined();
-    expect((await post(PAGE, { step: 'remove', revision, sure: 'nuova' })).headers.location).toBe('/');
+    const removed = await post(PAGE, { step: 'remove', revision, sure: 'nuova' });
+    expect(removed.headers.location).toBe('/?did=removed');
+    expect(await see('/?did=removed')).toContain('Its events and contacts stay in calendars and CRMs');
     expect(await contentOf()).toBeUndefined();
   });
 

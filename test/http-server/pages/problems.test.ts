@@ -31,7 +31,10 @@ test.each(['/', '/tenants/studio-rossi'])(
     const fields = formIn(await see(address));
     expect(fields).toMatchObject({ server: AWAY });
     const answer = await post(ROUTE, fields ?? {});
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, address]);
+    const led = String(answer.headers.location);
+    expect([answer.statusCode, led]).toEqual([303, `${address}?did=retry.1.1`]);
+    expect(await see(led)).toContain('The daemon now retries 1 target of 1 clinic.');
+    expect(await see(led, { 'accept-language': 'it' })).toContain('riprova ora 1 destinazione di 1 clinica');
     expect(woken).toEqual([expect.stringContaining(`${AWAY} studio-rossi/`)]);
     expect(recorded).toMatchObject([
       { verb: 'retry', outcome: 'begun', what: { host: AWAY } },
@@ -59,7 +62,16 @@ test('a user of another clinic cannot start a retry', async () => {
   const { see, post, woken } = await open({ ...OWNER, tenants: new Set(['aurora']) });
   expect(await see('/')).not.toContain(AWAY);
   const answer = await post(ROUTE, { server: AWAY });
-  expect(answer.statusCode).toBeGreaterThanOrEqual(400);
-  expect(answer.body).toContain('server-not-away');
+  expect(await see(String(answer.headers.location))).toContain('no request was sent');
+  expect(woken).toEqual([]);
+});
+
+test('a retry of a server that answers again says that nothing was sent, in both languages', async () => {
+  const { see, post, woken } = await open();
+  const answer = await post(ROUTE, { server: 'answers.example', tenant: 'studio-rossi' });
+  const led = String(answer.headers.location);
+  expect(led).toBe('/tenants/studio-rossi?did=retry-nothing');
+  expect(await see(led)).toContain('Nothing was waiting for this server: no request was sent.');
+  expect(await see(led, { 'accept-language': 'it' })).toContain('nessuna richiesta è stata inviata');
   expect(woken).toEqual([]);
 });

@@ -41,7 +41,7 @@ export async function decisionResult(
 function firstRunSince(runs: readonly RunView[], decidedAt: Instant, { kind, target }: TenantHold): RunView | null {
   const since = runs.filter(({ startedAt, soon, error, targets }) => {
     const isOfTarget = OF_CLINIC.has(kind) || targets.some((each) => each.target === target);
-    return startedAt >= decidedAt && soon === null && error === null && isOfTarget;
+    return startedAt > decidedAt && soon === null && error === null && isOfTarget;
   });
   return since.toSorted((one, other) => one.startedAt - other.startedAt)[0] ?? null;
 }

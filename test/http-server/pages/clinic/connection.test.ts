@@ -42,19 +42,23 @@ describe('the page of a connection', () => {
     for (const ticket of tickets) expect(page).not.toContain(ticket);
     const [first] = links;
     const withdrawn = await post(`${address}/withdraw-link`, { link: first?.id ?? '' });
-    expect([withdrawn.statusCode, withdrawn.headers.location]).toEqual([303, address]);
+    expect([withdrawn.statusCode, withdrawn.headers.location]).toEqual([303, `${address}?did=withdrawn`]);
+    const after = await see(`${address}?did=withdrawn`);
+    expect(after).toContain('<a href="#links">2 unused links remain.</a>');
+    expect(await see(`${address}?did=withdrawn`, { 'accept-language': 'it' })).toContain('2 link non ancora usati');
     expect(await waiting()).toEqual(links.slice(1));
     expect(await see(address)).not.toContain(first?.id);
     expect(recorded.at(-1)).toMatchObject({ verb: 'withdraw-link', outcome: 'done', what: { link: first?.id } });
   });
 
   test('makes no link for longer than a week, and reports a link that is gone already', async () => {
-    const { post, waiting } = await openLogins();
+    const { see, post, waiting } = await openLogins();
     for (const hours of ['169', '-1', 'always']) {
       expect((await post(`${address}/link`, { hours })).body).toContain('link-too-long');
     }
     expect(await waiting()).toEqual([]);
-    expect((await post(`${address}/withdraw-link`, { link: 'none' })).body).toContain('no-such-link');
+    const none = await post(`${address}/withdraw-link`, { link: 'none' });
+    expect(await see(String(none.headers.location))).toContain('nothing has changed');
   });
 
   test('requires a reason for a link or its withdrawal, if configured', async () => {
@@ -63,5 +67,15 @@ describe('the page of a connection', () => {
     const page = await see(address);
     const hints = [...page.matchAll(/ id="(why-hint[^"]*)"/g)].map(([, id]) => id);
     expect(hints).toEqual(['why-hint-login-link', 'why-hint-withdraw-link']);
+  });
+
+  test('tells how many changes a confirmed account releases, or that none was waiting', async () => {
+    const { see } = await openLogins();
+    const told = await see(`${address}?did=accepted.12`);
+    expect(told).toContain('The daemon now writes 12 pending changes.');
+    expect(told).toContain(`href="/tenants/${TENANT}"`);
+    expect(await see(`${address}?did=accepted.1`, { 'accept-language': 'it' })).toContain('1 modifica in coda');
+    expect(await see(`${address}?did=accepted.0`)).toContain('No change was waiting');
+    expect(await see(`${address}?did=accepted-again`)).toContain('was already confirmed: nothing has changed');
   });
 });

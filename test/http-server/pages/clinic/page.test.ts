@@ -21,7 +21,8 @@ describe('a clinic’s page', () => {
     const { statusCode, headers } = await post(`/tenants/${TENANT}/sync`);
     expect(statusCode).toBe(303);
     // A slow host shows the page before the cycle has ended.
-    const isDone = async () => /<strong>Sync now:<\/strong> done\./.test(await see(String(headers.location)));
+    const isDone = async () =>
+      /<strong>Sync now:<\/strong> Read 30 appointments, wrote /.test(await see(String(headers.location)));
     await waitFor(isDone, { what: 'the end of the cycle' });
     expect(recorded.map(({ verb, who }) => `${verb} by ${who.name}`)).toEqual(['sync by owner', 'sync by owner']);
   });

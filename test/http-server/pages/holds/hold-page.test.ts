@@ -88,7 +88,7 @@ describe('a hold', () => {
   });
 
   test('is decided in part: the chosen changes are applied, the rest stays held', async () => {
-    const { send, tenant, model } = world();
+    const { send, open, tenant, model } = world();
     const chosen: [string, string][] = [
       ['choice', 'selected'],
       ['item', 'apt-2'],
@@ -96,7 +96,15 @@ describe('a hold', () => {
     ];
     const done = await send('operator', page(), [['step', 'decide'], ['seen', seen], ['why', 'T-1'], ...chosen]);
     expect([done.status, String(done.headers.location)]).toEqual([303, expect.stringContaining('/holds/')]);
+    const part = String(done.headers.location);
+    const before = (await open('operator', part)).body;
+    expect(before).toContain('The next run removes 2 events from “doctor”.');
+    expect(before).toMatch(new RegExp(`<a href="[^"]*/holds/${id}">26 other events stay on hold`));
+    world().clock.now += HOUR_MS;
     await cycle(tenant);
+    const after = (await open('operator', part)).body;
+    expect(after).toMatch(/The run at [^<]* (wrote|planned) 2 changes to “doctor”/);
+    expect(after).toMatch(new RegExp(`href="/tenants/${CLINIC}#run-\\w+"`));
     expect(model.objects()).toHaveLength(28);
     const view = await viewHold(world().installation, CLINIC, id, NEVER);
     expect([view.items.length, view.hold.state]).toEqual([26, 'open']);

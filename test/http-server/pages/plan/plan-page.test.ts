@@ -29,6 +29,7 @@ describe('a plan', () => {
     const applied = await send('operator', address, [['apply', plan]]);
     const after = await open('operator', String(applied.headers.location));
     expect(after.body).toContain('made the changes of the plan');
+    expect(after.body).toContain('Read 3 appointments, wrote 1 change.');
     expect(model.objects().find(({ item }) => JSON.stringify(item).includes('17:00:00+02:00'))).toBeDefined();
     expect((await send('viewer', address, [])).status).toBe(403);
   });
