@@ -68,11 +68,11 @@ export function overviewPage(
 ): Page {
   const words = OVERVIEW[context.language];
   const { clinics } = overview;
-  const told = retryResult(context) ?? configurationResult(context);
+  const result = retryResult(context) ?? configurationResult(context);
   const main =
     clinics.length + overview.problems.length + overview.unread.length === 0
-      ? html`${told}${nothing(context)}`
-      : html`${told}${parts(context, overview, search, services)}`;
+      ? html`${result}${nothing(context)}`
+      : html`${result}${parts(context, overview, search, services)}`;
   return {
     title: words.title,
     main,

@@ -153,8 +153,8 @@ async function connectionResult(
   switch (outcome) {
     case 'withdrawn': {
       const rest = (await linksOf(services, route)).length;
-      const left = rest === 0 ? words.noLinksLeft : resultLink('#links', words.linksLeft(rest));
-      return resultNotice([html`${words.withdrawn} ${left}`]);
+      const remainder = rest === 0 ? words.noLinksLeft : resultLink('#links', words.linksLeft(rest));
+      return resultNotice([html`${words.withdrawn} ${remainder}`]);
     }
     case 'withdrawn-nothing':
       return resultNotice([words.withdrawnNothing]);

@@ -92,9 +92,9 @@ function awaited({ language }: PageContext, { kind, target, recordIds }: TenantH
 /** Renders the records of the same hold that still wait, or the number of other open holds. */
 function rest({ language }: PageContext, { tenant, partOf }: TenantHold, open: readonly TenantHold[]): Html | string {
   const words = RESULTS[language];
-  const left = open.find(({ id }) => id === partOf);
-  if (left !== undefined)
-    return resultLink(holdAddress(tenant, left.id), HOLDS[language].restStays(left.recordIds.length));
+  const remainder = open.find(({ id }) => id === partOf);
+  if (remainder !== undefined)
+    return resultLink(holdAddress(tenant, remainder.id), HOLDS[language].restStays(remainder.recordIds.length));
   return open.length === 0
     ? words.noOtherHolds
     : html`${resultLink(clinicAddress(tenant, '/holds'), words.otherHolds(open.length))}.`;

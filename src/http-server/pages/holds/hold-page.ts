@@ -47,8 +47,8 @@ export function addHoldPages(app: FastifyInstance, services: OperatorServices): 
     async (request, reply) => {
       const { tenant, hold } = request.params;
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
-      const told = await decisionResult(contextOf(request, services, tenant), services, view.hold);
-      return sendHold({ request, reply, services }, view, { told });
+      const result = await decisionResult(contextOf(request, services, tenant), services, view.hold);
+      return sendHold({ request, reply, services }, view, { result });
     },
   );
   app.post<HoldRoute>(
@@ -89,11 +89,11 @@ function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: 
 function sendHold(
   { request, reply, services }: PageVisit,
   view: HoldView,
-  { refusal = null, told = null }: { refusal?: Html | null; told?: Html | null },
+  { refusal = null, result = null }: { refusal?: Html | null; result?: Html | null },
 ): FastifyReply {
   const context = contextOf(request, services, view.hold.tenant);
   const words = HOLDS[context.language];
-  const main = html`${refusal}${told}${renderHold(context, view)}`;
+  const main = html`${refusal}${result}${renderHold(context, view)}`;
   // A live update would discard the current selection.
   const page = { title: words.titleOf(view.items.length), main, isLive: view.hold.state !== 'open' };
   return sendPage(reply, context, page, refusal === null ? 200 : 409);
