@@ -106,6 +106,8 @@ export const PICTURES: Readonly<Record<string, Picture>> = {
     },
   },
   queues: { address: () => '/queues' },
+  installation: { address: () => '/installation' },
+  'installation-italian': { address: () => '/installation', language: 'it' },
   'sign-in': { address: () => '/sign-in', isStranger: true },
   'refused-sign-in': { address: () => '/sign-in/link/used', isStranger: true },
   'refused-connect': { address: ({ link }) => `${link}0`, isStranger: true },

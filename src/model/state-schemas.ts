@@ -108,6 +108,14 @@ export const redisReadings = z.object({
   refusal: failure.nullable().describe('Why Redis refuses writes'),
   clockAheadMs: z.number().describe('How far the clock of this host is ahead of the clock of Redis'),
   daemonSeenAgoMs: z.number().nullable().describe('Time since a daemon last ran; null: not within a day'),
+  answerMs: z.number().describe('Time that Redis took to answer one command'),
+  memory: z
+    .object({
+      usedBytes: z.number(),
+      limitBytes: z.number().nullable().describe('The setting maxmemory; null without a limit'),
+    })
+    .nullable()
+    .describe('Memory of Redis, on a cluster of the fullest server; null if the server does not report it'),
 });
 /** What a status proves about Redis. */
 export type RedisReadings = Omit<z.infer<typeof redisReadings>, 'refusal'> & { refusal: StoredError | null };

@@ -2,7 +2,7 @@ import { storedError } from '../model/errors.ts';
 import type { RedisReadings } from '../model/state-schemas.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { DAEMON_SEEN_LIFE_MS, proveWrites, type RedisClient, refusalOf } from './redis.ts';
+import { DAEMON_SEEN_LIFE_MS, proveWrites, type RedisClient, refusalOf, serversOf } from './redis.ts';
 
 /** Reads the clock of Redis. @throws errors of Redis */
 export async function timeOf(redis: Pick<RedisClient, 'time'>): Promise<Instant> {
@@ -18,16 +18,41 @@ export function timeByRedis(redis: Pick<RedisClient, 'time'>, clock: Clock): (at
   };
 }
 
-/** Writes a short-lived key and compares the clocks. @throws errors of a Redis that does not answer */
+/** Reads the memory of the fullest server; null if no server reports its memory. @throws errors of a Redis that does not answer */
+async function memoryOf(redis: RedisClient): Promise<RedisReadings['memory']> {
+  let fullest: RedisReadings['memory'] = null;
+  const refusal = await refusalOf(async () => {
+    for (const server of await serversOf(redis)) {
+      const info = await server.info('memory');
+      const [used, limit] = ['used_memory', 'maxmemory'].map(
+        (name) => new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1],
+      );
+      if (used === undefined) continue;
+      const found = { usedBytes: Number(used), limitBytes: Number(limit ?? 0) || null };
+      if (fullest === null || fillingOf(found) > fillingOf(fullest)) fullest = found;
+    }
+  });
+  return refusal === null ? fullest : null;
+}
+
+function fillingOf({ usedBytes, limitBytes }: NonNullable<RedisReadings['memory']>): number {
+  return limitBytes === null ? 0 : usedBytes / limitBytes;
+}
+
+/** Writes a short-lived key, compares the clocks, and reads the memory. @throws errors of a Redis that does not answer */
 export async function readRedis(redis: RedisClient, clock: Clock): Promise<RedisReadings> {
   const refused = await refusalOf(() => proveWrites(redis));
   const before = clock();
+  const askedAt = performance.now();
   const theirs = await timeOf(redis);
+  const answerMs = Math.round((performance.now() - askedAt) * 10) / 10;
   const clockAheadMs = Math.round((before + clock()) / 2 - theirs);
   const remainingMs = await redis.pttl(keys.daemonSeen());
   return {
     refusal: refused === null ? null : storedError(refused),
     clockAheadMs,
     daemonSeenAgoMs: remainingMs < 0 ? null : DAEMON_SEEN_LIFE_MS - remainingMs,
+    answerMs,
+    memory: await memoryOf(redis),
   };
 }

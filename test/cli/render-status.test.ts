@@ -59,7 +59,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   unchecked: fc.constant(0),
   daemons: fc.constant([]),
   unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts), texts: errorTexts })),
-  redis: fc.constant({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 }),
+  redis: fc.constant({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0, answerMs: 1, memory: null }),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),
     directory: fc.constantFrom('none', 'kept', 'failed'),

@@ -122,7 +122,10 @@ test.each([
 describe('a missing daemon', () => {
   const told = (daemonSeenAgoMs: number | null, ranAgoMs: number | null) => {
     const lastRun = ranAgoMs === null ? null : ({ finishedAt: NOW - ranAgoMs, error: null, gaps: {} } as never);
-    return problems({ lastRun }, { redis: { refusal: null, clockAheadMs: 0, daemonSeenAgoMs } });
+    return problems(
+      { lastRun },
+      { redis: { refusal: null, clockAheadMs: 0, daemonSeenAgoMs, answerMs: 1, memory: null } },
+    );
   };
 
   test.each([
@@ -140,7 +143,10 @@ describe('a missing daemon', () => {
     const refusal = storedError(
       redisFaultOf(Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' }))!,
     );
-    const found = problems({}, { redis: { refusal, clockAheadMs: 0, daemonSeenAgoMs: 11 * MINUTE_MS } });
+    const found = problems(
+      {},
+      { redis: { refusal, clockAheadMs: 0, daemonSeenAgoMs: 11 * MINUTE_MS, answerMs: 1, memory: null } },
+    );
     expect(found.map(({ code }) => code)).toEqual(['redis-full']);
     expect(found[0]?.tenants).toEqual([{ tenant: expect.any(String), waiting: 0 }]);
   });

@@ -45,7 +45,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
         writesLostAt: null,
       }),
     },
-    redis: async () => ({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 }),
+    redis: async () => ({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0, answerMs: 1, memory: null }),
     reloads: async () => [],
     damaged: choice.damaged ?? { counts: new Map(), list: async () => [] },
     alertFailures: async () => [],

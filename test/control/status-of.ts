@@ -106,7 +106,7 @@ export function statusOf(tenants: TenantStatus[]): Status {
     ...{
       at: NOW,
       state,
-      redis: { refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 },
+      redis: { refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0, answerMs: 1, memory: null },
       daemons: [],
       tenants,
       unusable: [],

@@ -129,6 +129,7 @@ const SITE: readonly NavigationEntry[] = [
   entry('/', 'overview', 'viewer'),
   entry('/activity', 'activity', 'viewer'),
   entry('/queues', 'queues', 'owner'),
+  entry('/installation', 'installation', 'owner'),
   entry(ADD_CLINIC_PATH, 'addClinic', 'owner'),
 ];
 

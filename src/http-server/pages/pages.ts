@@ -26,6 +26,7 @@ import {
 } from './context.ts';
 import { addExplainPage } from './explain/explain-page.ts';
 import { addHoldPages } from './holds/hold-page.ts';
+import { addInstallationPage } from './installation.ts';
 import { type Page, sendPage } from './layout.ts';
 import { addLive } from './live.ts';
 import { addOverviewPage } from './overview.ts';
@@ -65,6 +66,7 @@ export function addPages(
     addWeekPage(pages, services);
     addOperationPages(pages, services);
     addQueuesPage(pages, services);
+    addInstallationPage(pages, services);
     addOthers(pages);
     done();
   });

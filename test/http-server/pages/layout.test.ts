@@ -18,7 +18,7 @@ describe('the navigation', () => {
   test.each<[AccessLevel, string[]]>([
     ['viewer', ['/', '/activity']],
     ['operator', ['/', '/activity']],
-    ['owner', ['/', '/activity', '/queues', '/add-clinic']],
+    ['owner', ['/', '/activity', '/queues', '/installation', '/add-clinic']],
   ])('leads to what the level %s may open of all clinics', (level, addresses) => {
     expect(linksFor({ visitor: as(level) })).toEqual(addresses);
   });
