@@ -158,6 +158,19 @@ describe('a missing daemon', () => {
     expect(daemonSeenAgoMs).toBeGreaterThanOrEqual(20 * MINUTE_MS);
     expect(daemonSeenAgoMs).toBeLessThan(21 * MINUTE_MS);
   });
+
+  test('has the memory of Redis, and its limit if one is set', async () => {
+    const { client } = open();
+    const [, before = '0'] = (await client.config('GET', 'maxmemory')) as string[];
+    onTestFinished(async () => void (await client.config('SET', 'maxmemory', before)));
+    await client.config('SET', 'maxmemory', 0);
+    const free = await readRedis(client, Date.now);
+    expect(free.memory?.usedBytes).toBeGreaterThan(100_000);
+    expect(free.memory?.limitBytes).toBeNull();
+    expect(free.answerMs).toBeGreaterThanOrEqual(0);
+    await client.config('SET', 'maxmemory', 2 ** 30);
+    expect((await readRedis(client, Date.now)).memory?.limitBytes).toBe(2 ** 30);
+  });
 });
 
 describe('daemons with different configurations', () => {

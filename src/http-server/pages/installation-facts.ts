@@ -63,8 +63,7 @@ function daemonFacts({ language, times }: PageContext, { status: { daemons } }: 
   if (newest === undefined) return html`<p>${words.noDaemons}</p>`;
   if (groups.length === 1) return html`<p>${words.sameConfiguration(newest.names.join(', '))}</p>`;
   const lines = groups.map(
-    ({ names, sinceAt }) =>
-      html`<p>${words.oneConfiguration(names.join(', '))} <span class="quiet">(${words.since} ${times.at(sinceAt)})</span>.</p>`,
+    ({ names, sinceAt }) => html`<p>${words.oneConfiguration(names.join(', '))} ${times.at(sinceAt)}.</p>`,
   );
   return html`${lines}`;
 }
@@ -90,7 +89,7 @@ function redisFacts({ language }: PageContext, { redis, status }: InstallationRe
     durability === 'durable' ? words.confirmed : null,
     durability === 'unsupported' ? asSentence(DURABILITY_UNSUPPORTED.sentence, language) : null,
   ];
-  return html`<p>${sentences.filter((each) => each !== null).join(' ')}</p>`;
+  return html`${sentences.filter((each) => each !== null).map((each) => html`<p>${each}</p>`)}`;
 }
 
 function directoryFacts({ language }: PageContext, { status }: InstallationReadings): FactsOfPart {

@@ -15,6 +15,7 @@ import { type FactsOfPart, factsOf, type ReadPart } from './installation-facts.t
 import { sendPage } from './layout.ts';
 import { healthMark, nextStep, said, table } from './parts.ts';
 import { INSTALLATION } from './texts/installation.ts';
+import { OVERVIEW } from './texts/overview.ts';
 
 /** Maximum number of problems and of next steps per part. */
 const MOST_PROBLEMS = 3;
@@ -143,13 +144,13 @@ function nextSteps(context: PageContext, problems: readonly Problem[]): Html | n
 }
 
 function counts({ language }: PageContext, lines: readonly PartLine[]): Html {
-  const words = INSTALLATION[language];
+  const words = OVERVIEW[language];
   const count = (wanted: Health) => lines.filter(({ health }) => health === wanted).length;
   const [needing, waiting] = [count('action-required'), count('retrying')];
   const summary = [
-    ...(needing === 0 ? [] : [html`<span class="act">${words.needYou(String(needing))}</span> · `]),
-    ...(waiting === 0 ? [] : [html`<span class="wait">${words.wait(String(waiting))}</span> · `]),
-    html`<span class="ok">${words.well(String(count('ok')))}</span>`,
+    ...(needing === 0 ? [] : [html`<span class="act">${words.needYou(needing)}</span> · `]),
+    ...(waiting === 0 ? [] : [html`<span class="wait">${words.wait(waiting)}</span> · `]),
+    html`<span class="ok">${words.well(count('ok'))}</span>`,
   ];
   return html`<p class="counts">${summary}</p>`;
 }
