@@ -35,7 +35,6 @@ export function factsOf(
   const words = INSTALLATION[context.language];
   const { status, readAt } = found;
   const judged = (content: HtmlPart, asOf = status.at): FactsOfPart => ({ content, asOf, isJudged: true });
-  const has = (code: string) => found.problems.some((problem) => problem.code === code);
   const waiting = status.incidents.length > 0;
   const isConfigured = status.awaitsRestart.length + status.refused.length + status.unusable.length === 0;
   return {
@@ -46,7 +45,7 @@ export function factsOf(
     redis: judged(redisFacts(context, found), readAt),
     directory: directoryFacts(context, found),
     queues: queueFacts(context, found),
-    servers: judged(waiting || has('server-away') ? null : html`<p>${words.serversWell}</p>`),
+    servers: judged(waiting ? null : html`<p>${words.serversWell}</p>`),
     expiry: judged(expiryFacts(context, found)),
     budgets: judged(budgetFacts(context, found)),
     alerts: judged(status.alertFailures.length > 0 ? null : html`<p>${words.alertsWell}</p>`),
