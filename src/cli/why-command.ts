@@ -18,7 +18,7 @@ export function addWhy(program: Command, { print }: { print: Print }): void {
 }
 
 /** Renders the explanations of a code, one for each part that reports the code. */
-export function renderWhy(explanations: readonly Explanation[]): string {
+function renderWhy(explanations: readonly Explanation[]): string {
   return explanations.map(renderOne).join('\n\n');
 }
 
