@@ -44,6 +44,8 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'listRecords',
     'stateOfRecord',
     'byConfiguration',
+    'partOf',
+    'readInstallation',
     'isLoss',
     'openTasks',
     'readTask',

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { withoutFuture } from '../../src/control/as-of.ts';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
@@ -157,19 +157,6 @@ describe('a missing daemon', () => {
     const { daemonSeenAgoMs } = await readRedis(client, Date.now);
     expect(daemonSeenAgoMs).toBeGreaterThanOrEqual(20 * MINUTE_MS);
     expect(daemonSeenAgoMs).toBeLessThan(21 * MINUTE_MS);
-  });
-
-  test('has the memory of Redis, and its limit if one is set', async () => {
-    const { client } = open();
-    const read = await readRedis(client, Date.now);
-    expect(read.memory?.usedBytes).toBeGreaterThan(100_000);
-    expect(read.answerMs).toBeGreaterThanOrEqual(0);
-    const info = vi.spyOn(client, 'info');
-    onTestFinished(() => info.mockRestore());
-    info.mockResolvedValue('# Memory\r\nused_memory:10\r\nmaxmemory:0\r\n');
-    expect((await readRedis(client, Date.now)).memory).toEqual({ usedBytes: 10, limitBytes: null });
-    info.mockResolvedValue('# Memory\r\nused_memory:10\r\nmaxmemory:20\r\n');
-    expect((await readRedis(client, Date.now)).memory).toEqual({ usedBytes: 10, limitBytes: 20 });
   });
 });
 

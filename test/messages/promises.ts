@@ -161,6 +161,12 @@ export const PROMISES: readonly Promised[] = [
     ],
   },
   {
+    command: 'backup --all all-tenants',
+    by: ['src/http-server/pages/installation-facts.ts'],
+    effect: 'writes a file that can be restored',
+    shownBy: BACKUP,
+  },
+  {
     command: 'backup --all',
     by: ['backup-unknown.remedy'],
     effect: 'writes a file that can be restored',
@@ -453,6 +459,15 @@ export const PROMISES: readonly Promised[] = [
     shownBy: [
       'test/e2e/surfaces.test.ts',
       'every surface shows each fault of the installation as one problem that stops every clinic, and its end',
+    ],
+  },
+  {
+    command: 'status',
+    by: ['src/http-server/pages/texts/installation.ts'],
+    effect: 'shows the same problems',
+    shownBy: [
+      'test/http-server/pages/installation.test.ts',
+      'shows the problems of the status in their part, with the next step',
     ],
   },
   {
