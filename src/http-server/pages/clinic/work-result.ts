@@ -43,7 +43,9 @@ export function syncSentence(context: PageContext, { tenant, run, targets }: Syn
   const away = new Set(targets.flatMap(({ outage }) => (outage === null ? [] : [outage]))).size;
   const broken = targets.filter(({ failure, outage }) => failure !== null && outage === null).length;
   const isRest = pending + failing > 0;
-  const isQuiet = !isRest && held + away + broken === 0 && run.error === null;
+  // An incomplete list proves nothing about what it lacks.
+  const isPartial = run.snapshot?.completeness === 'partial';
+  const isQuiet = !isRest && held + away + broken === 0 && run.error === null && !isPartial;
   const nothing = isQuiet ? words.hadAll : words.wroteNothing;
   const problems = partAddress(context, tenant, 'problems');
   const wrote = planned === 0 ? nothing : isRest ? words.decided(planned) : words.wrote(planned);
@@ -55,6 +57,7 @@ export function syncSentence(context: PageContext, { tenant, run, targets }: Syn
     held === 0 ? null : resultLink(clinicAddress(tenant, '/holds'), words.held(held)),
   ]);
   const trouble = joined([
+    isPartial ? resultLink(problems, words.partial) : null,
     away === 0 ? null : resultLink(problems, words.serversAway(away)),
     broken === 0 ? null : resultLink(problems, words.targetsFailed(broken)),
   ]);

@@ -15,6 +15,7 @@ const en = {
   failed: (n: number) => `${enCount(n, 'change', 'changes')} failed`,
   held: (n: number) => `${enCount(n, 'change', 'changes')} on hold`,
   serversAway: (n: number) => enCount(n, 'server does not answer', 'servers do not answer'),
+  partial: 'the list of the clinic was incomplete',
   targetsFailed: (n: number) => enCount(n, 'target has a problem', 'targets have a problem'),
   endedEarly: 'The run ended early',
   checked: (objects: number, targets: number) =>
@@ -80,6 +81,7 @@ export const RESULTS: Texts<typeof en> = {
     failed: (n) => itCount(n, 'modifica non riuscita', 'modifiche non riuscite'),
     held: (n) => `${itCount(n, 'modifica', 'modifiche')} da confermare`,
     serversAway: (n) => itCount(n, 'server non risponde', 'server non rispondono'),
+    partial: 'l’elenco della clinica era incompleto',
     targetsFailed: (n) => itCount(n, 'destinazione ha un problema', 'destinazioni hanno un problema'),
     endedEarly: 'L’esecuzione è terminata in anticipo',
     checked: (objects, targets) =>

@@ -52,6 +52,12 @@ describe('the result of a cycle', () => {
     expect(wordsOf(noticeOf('sync', synced(0, [WELL]), language))).toContain(text);
   });
 
+  test('makes no claim about the data after an incomplete list', () => {
+    const snapshot = { records: 40, completeness: 'partial' };
+    const words = wordsOf(noticeOf('sync', synced(0, [WELL], { snapshot })));
+    expect(words).toBe('Sync now: Read 40 appointments, wrote nothing; the list of the clinic was incomplete .');
+  });
+
   test('counts a change as written only if none remains, and leads to failed changes', () => {
     const notice = noticeOf('sync', synced(5, [{ ...WELL, pending: 2, failing: 1 }]));
     expect(wordsOf(notice)).toContain('planned 5 changes, 2 changes still to write , 1 change failed');
