@@ -23,6 +23,7 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
     chaos: 'full',
     cli: 'quick',
     clinic: 'quick',
+    codes: 'quick',
     composition: 'quick',
     connectors: 'quick',
     container: 'full',
