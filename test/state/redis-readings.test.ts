@@ -4,7 +4,7 @@ import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 
-/** What INFO says of the memory. A connection asks INFO itself before it is ready. */
+/** Opens a connection with this answer to INFO. A connection sends INFO before it is ready. */
 async function openWithMemory(text: string) {
   const client = redis.connect();
   await client.ping();

@@ -82,10 +82,10 @@ const WITHOUT_NETWORK = ['engine', 'domain', 'state'];
 /** Modules that receive only finished events and texts, never a patient. */
 const WITHOUT_PATIENTS = ['src/connectors/', 'src/features/reminders/channels/', 'src/http/'];
 
-/** What the engine stores for all: `engine/store.ts` has its ports. */
+/** Stores of the engine: `engine/store.ts` has their ports. */
 const STORES_OF_THE_ENGINE = ['links', 'outbox', 'targets', 'recent-objects', 'tombstones'];
 
-/** Returns breaches of this rule: a feature uses what the engine stores by the engine's ports, and adds what else it needs to its own. */
+/** Returns breaches of this rule: a feature uses the stores of the engine by the engine's ports, and declares further members in its own interface. */
 export function featureBreaches(files: readonly SourceFile[]): string[] {
   const stores = STORES_OF_THE_ENGINE.map((name) => `src/state/${name}.ts`);
   return relativeImports(files)

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { pageContext, wordsOf } from './page-context.ts';
 
-/** Readings of an installation that works. */
+/** State of a healthy installation. */
 function readings(changes: Partial<InstallationReadings> = {}, status: object = {}): InstallationReadings {
   const healthy = {
     ...{ at: NOW, incidents: [], awaitsRestart: [], refused: [], unusable: [], daemons: [], alertFailures: [] },
