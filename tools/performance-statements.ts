@@ -92,7 +92,7 @@ export const STATEMENTS: Readonly<Record<string, readonly Statement[]>> = {
       ...{ result: 'script', figures: script('cpu'), unit: ' times' },
       label: 'Processor time, against a plain script',
       meaning:
-        'The state in Redis and the checks show in a cycle with changes; a script pays them when something goes wrong.',
+        'The state in Redis and the checks increase the processor time of a cycle with changes.',
     },
     {
       ...{ result: 'peer', unit: ' times' },

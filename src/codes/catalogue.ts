@@ -102,7 +102,7 @@ export const CODE_GROUPS = {
         'no-such-login': 'The connection does not exist. The message lists the connections.',
         'login-not-used': 'No target uses the connection. Add the target to the tenant file, then connect.',
         'no-such-code':
-          'The code does not exist. The message shows a similar one. Codes stand in brackets behind a message, and as `code` in the log.',
+          'The code does not exist. The message names a similar code. Messages contain the code in brackets; the log contains the code as `code`.',
         'no-such-hold': 'The hold does not exist. Run `clinic-mirror holds list`.',
         'hold-changed': 'The hold changed after you read it. Run `clinic-mirror holds list` again.',
         'hold-decided': 'Another user has decided the hold.',
