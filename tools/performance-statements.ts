@@ -91,8 +91,7 @@ export const STATEMENTS: Readonly<Record<string, readonly Statement[]>> = {
     {
       ...{ result: 'script', figures: script('cpu'), unit: ' times' },
       label: 'Processor time, against a plain script',
-      meaning:
-        'The state in Redis and the checks increase the processor time of a cycle with changes.',
+      meaning: 'The state in Redis and the checks increase the processor time of a cycle with changes.',
     },
     {
       ...{ result: 'peer', unit: ' times' },
