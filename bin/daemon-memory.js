@@ -2,12 +2,12 @@
 
 /**
  * Largest semi-space of V8's young generation. V8's own choice is larger. A size of 8 saves about 10 MB more
- * and costs a sixth more processor time (decisions/2026-11-30-memory-sizes-of-the-process.md).
+ * and costs a sixth more processor time (decisions/2026-11-23-memory-of-a-daemon.md).
  */
 const SEMI_SPACE_MEBIBYTES = 16;
 /**
  * Growth of V8's old generation until the next collection, in percent of what the last one left. V8's own choice is up to 300, and what a
- * collection frees stays with the process until it is idle (decisions/2026-12-01-growth-of-the-heap.md).
+ * collection frees stays with the process until it is idle (decisions/2026-11-23-memory-of-a-daemon.md).
  */
 const GROWTH_PERCENT = 50;
 /** Heaps of the C library. Its own choice is eight for each CPU, and each keeps what its threads returned. */
