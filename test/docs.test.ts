@@ -330,5 +330,6 @@ describe('decisions/', () => {
     const headings = [...read(path).matchAll(/^## (.+)$/gm)].map((match) => match[1]);
     expect(headings).toEqual(['Context', 'Decision', 'Consequences']);
     expect(read(path)).toMatch(/^# .+\n\nStatus: (accepted|superseded by \[.+\]\(.+\))\n/);
+    expect(read(path).trim().split(/\s+/).length).toBeLessThanOrEqual(350);
   });
 });
