@@ -9,6 +9,8 @@ import type { ResultOf } from '../operations/operation.ts';
 import { firstRows } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
+type ListedHold = ResultOf<typeof HOLD_OPERATIONS.listHolds>['items'][number];
+
 /** Default number of holds. */
 const SHOWN_HOLDS = 100;
 
@@ -38,12 +40,12 @@ export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.li
     hold.seen,
     renderTime(hold.expiresAt),
   ]);
-  const limits = shown.flatMap(({ id, limit, exceededIn }) =>
+  const limits = shown.flatMap(({ id, limit, exceededIn, usual }) =>
     limit === null
       ? []
       : [
           wrap(
-            `${id}: above the limit of ${exceededIn}: ${limit.count} objects and ${Math.round(limit.share * 100)} %`,
+            `${id}: above the limit of ${exceededIn}: ${limit.count} objects and ${Math.round(limit.share * 100)} %${usualText(usual)}`,
           ),
         ],
   );
@@ -53,6 +55,12 @@ export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.li
       ? ''
       : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id} --seen ${open.seen}\n              clinic-mirror holds reject ${open.tenant} ${open.id} --seen ${open.seen}`;
   return [renderTable(columns, rows), ...more, ...(limits.length > 0 ? ['', ...limits] : [])].join('\n') + hint;
+}
+
+function usualText(usual: ListedHold['usual']): string {
+  if (usual?.range == null) return '';
+  const { least, most, days } = usual.range;
+  return `. Usual: ${least === most ? most : `${least} to ${most}`} a day (${days === 1 ? '1 day' : `${days} days`})`;
 }
 
 /** Renders the records of a hold, one per line, in the format of `--only`. */

@@ -99,7 +99,7 @@ function judgedChanges({
 async function linesWithFields(
   tenant: PlanViewSource,
   plan: TargetPlan,
-  { reading: { directory } }: TenantCycle,
+  { reading: { directory, snapshot } }: TenantCycle,
   signal: AbortSignal,
 ): Promise<PlanLineView[]> {
   const changes = judgedChanges(plan);
@@ -112,11 +112,16 @@ async function linesWithFields(
     signal,
   );
   const describe = fieldTeller(plan.target, directory);
+  const agendaOf = (recordId: string) => {
+    const id = target.stream === 'appointments' ? snapshot.records.get(recordId)?.agendaId : undefined;
+    return id === undefined ? null : (directory.agendas.get(id)?.name ?? id);
+  };
   return changes.map(({ change, decision }) => {
     const { recordId, fields, wanted } = change;
     const item = wanted.want === 'absent' ? null : wanted.item;
     return {
       ...lineOf(change, decision, plan.target),
+      agenda: agendaOf(recordId),
       fieldChanges: describe({ fields, wanted: item, held: held(recordId) }),
     };
   });
@@ -149,7 +154,8 @@ const calendarSettings = z.object({
   ]),
 });
 
-function calendarOf({ crm, configuration }: TargetSetup): string | null {
+/** Returns the name or configured id of a target's calendar; null for a CRM, and for a calendar configured by URL. */
+export function calendarOf({ crm, configuration }: TargetSetup): string | null {
   if (crm !== null) return null;
   return calendarSettings.safeParse(configuration.settings).data?.calendar ?? null;
 }

@@ -53,6 +53,8 @@ export interface PlanLine {
 
 /** A plan line with its field changes, as far as the target's policy permits. */
 export interface PlanLineView extends PlanLine {
+  /** Name or id of the agenda in the clinic; null for a record that the clinic's list lacks, and for a patient or invoice. */
+  agenda: string | null;
   fieldChanges: readonly FieldChange[];
 }
 

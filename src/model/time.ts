@@ -173,6 +173,11 @@ export function offsetMs(zone: string, at: Instant): number {
   return offset;
 }
 
+/** Returns the local date of an instant, `YYYY-MM-DD`. @param zone IANA name */
+export function localDate(zone: string, at: Instant): string {
+  return new Date(at + offsetMs(zone, at)).toISOString().slice(0, 10);
+}
+
 /** Formats an instant as RFC 3339 local time with offset, whole seconds: `2026-03-29T09:00:00+02:00`. */
 export function toZonedIso(zone: string, at: Instant): string {
   const step = at / COMMON_STEP_MS;

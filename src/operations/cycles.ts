@@ -14,6 +14,10 @@ const planLine = z.object({
   fields: z.array(z.string()),
   fieldChanges: z.array(fieldChange).describe('Changed fields; for a created or deleted record, every field'),
   startAt: instant.nullable(),
+  agenda: z
+    .string()
+    .nullable()
+    .describe("Name or id of the agenda; null if the clinic's list lacks the record, and for patients and invoices"),
   decision: z
     .enum(['write', 'on-hold', 'refused'])
     .describe('`write`: would be written; `on-hold`: waits for approval; `refused`: rejected by an administrator'),

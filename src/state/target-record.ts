@@ -3,7 +3,7 @@ import type { StoredTarget, TargetCounter, TargetFailure } from '../engine/store
 import { drift, type TargetGap } from '../model/run-schemas.ts';
 import { readBack } from '../model/state-schemas.ts';
 import { storable, storedJson } from '../model/stored-limits.ts';
-import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, localDate } from '../model/time.ts';
 import { openNumber, openPlain, reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -17,7 +17,10 @@ export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released' | 'r
 interface TargetProof {
   container: string | null;
   firstRunApprovedAt: Instant | null;
-  /** Records that left in the last seven days, without approved removals: `<reason>:<whole hours since 1970>`. */
+  /**
+   * Records that left in the last thirty days, without approved removals: `<reason>:<whole hours since 1970>`. A day before the last seven
+   * has one count, at noon UTC.
+   */
   gone: Readonly<Record<string, number>>;
   /** Name of the pins (`pins.ts`); null for no pins. Absent: pins under a former id of the target still apply. */
   pins?: string | null;
@@ -55,7 +58,11 @@ export interface TargetProofs {
 }
 
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
-const GONE_RETENTION_MS = 7 * DAY_MS;
+/** Period that the guard judges, in whole hours. */
+const GUARD_PERIOD_MS = 7 * DAY_MS;
+/** Days for which departures are counted. */
+const GONE_DAYS = 30;
+const DAY_HOURS = DAY_MS / HOUR_MS;
 
 /** Opens the proved facts of a tenant's targets. @param proofs encrypts with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
@@ -92,19 +99,31 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
   };
 }
 
-/** Adds departures to a target's history and removes expired hours. */
+/** Departures of a target on one local day, `YYYY-MM-DD`. `counts` is null for a day before the first known one. */
+export interface GoneDay {
+  date: string;
+  counts: Record<GoneReason, number> | null;
+}
+
+/** Adds departures to a target's history, joins the hours of days before the last seven, and removes expired days. */
 export function withGone(
   before: TargetProof['gone'],
   counts: Readonly<Record<GoneReason, number>>,
   now: Instant,
 ): Record<string, number> {
-  const gone = Object.fromEntries(
-    Object.entries(before).filter(([field]) => hourOf(field) >= hoursAt(now - GONE_RETENTION_MS)),
-  );
-  for (const [reason, count] of Object.entries(counts)) {
-    const field = `${reason}:${hoursAt(now)}`;
-    if (count > 0) gone[field] = (gone[field] ?? 0) + count;
+  const gone: Record<string, number> = {};
+  const add = (reason: string, hour: number, count: number) => {
+    const field = `${reason}:${hour}`;
+    gone[field] = (gone[field] ?? 0) + count;
+  };
+  const expiredBefore = hoursAt(now - GONE_DAYS * DAY_MS);
+  const firstOfGuard = dayStartOf(hoursAt(now - GUARD_PERIOD_MS));
+  for (const [field, count] of Object.entries(before)) {
+    const hour = hourOf(field);
+    if (hour < expiredBefore) continue;
+    add(reasonOf(field), hour < firstOfGuard ? dayStartOf(hour) + DAY_HOURS / 2 : hour, count);
   }
+  for (const [reason, count] of Object.entries(counts)) if (count > 0) add(reason, hoursAt(now), count);
   return gone;
 }
 
@@ -119,17 +138,30 @@ export function goneSince(
       if (hourOf(field) >= hoursAt(fromAt)) sums[reasonOf(field)] += count;
     return sums;
   };
-  return { hour: since(now - HOUR_MS), week: since(now - GONE_RETENTION_MS) };
+  return { hour: since(now - HOUR_MS), week: since(now - GUARD_PERIOD_MS) };
 }
 
-/** Counts departures for each of the last seven days of 24 hours, newest first. */
-export function goneOnDays(gone: TargetProof['gone'], now: Instant): Record<GoneReason, number>[] {
-  const days = Array.from({ length: GONE_RETENTION_MS / DAY_MS }, nothingGone);
-  for (const [field, count] of Object.entries(gone)) {
-    const day = days[Math.floor((hoursAt(now) - hourOf(field)) / (DAY_MS / HOUR_MS))];
-    if (day !== undefined) day[reasonOf(field)] += count;
+/**
+ * Counts departures on each of the last thirty local days, oldest first, today last.
+ * @param when.knownFromAt start of the counts, for example when the target was first read; null if only the departures themselves are known
+ */
+export function goneOnDates(
+  gone: TargetProof['gone'],
+  { now, zone, knownFromAt }: { now: Instant; zone: string; knownFromAt: Instant | null },
+): GoneDay[] {
+  const today = Date.parse(localDate(zone, now));
+  const earliest = Math.min(knownFromAt ?? now, ...Object.keys(gone).map((field) => hourOf(field) * HOUR_MS));
+  const firstKnown = localDate(zone, earliest);
+  const days = new Map<string, GoneDay>();
+  for (let before = GONE_DAYS - 1; before >= 0; before -= 1) {
+    const date = new Date(today - before * DAY_MS).toISOString().slice(0, 10);
+    days.set(date, { date, counts: date < firstKnown ? null : nothingGone() });
   }
-  return days;
+  for (const [field, count] of Object.entries(gone)) {
+    const counts = days.get(localDate(zone, hourOf(field) * HOUR_MS))?.counts;
+    if (counts) counts[reasonOf(field)] += count;
+  }
+  return [...days.values()];
 }
 
 function nothingGone(): Record<GoneReason, number> {
@@ -139,6 +171,11 @@ function nothingGone(): Record<GoneReason, number> {
 /** Whole hours since 1970. */
 function hoursAt(at: Instant): number {
   return Math.floor(at / HOUR_MS);
+}
+
+/** First hour of the UTC day of an hour. */
+function dayStartOf(hour: number): number {
+  return hour - (hour % DAY_HOURS);
 }
 
 function hourOf(field: string): number {

@@ -11,8 +11,8 @@ import type { Sealer } from './sealing.ts';
 import { sealedTable } from './sealing.ts';
 import {
   fieldOf,
-  type GoneReason,
-  goneOnDays,
+  type GoneDay,
+  goneOnDates,
   goneSince,
   openTargetProofs,
   RECORD_LISTS,
@@ -33,8 +33,8 @@ const scripts = {
 
 /** Target records of one tenant. */
 export interface TargetStore extends TargetTable {
-  /** Counts departures for each of the last seven days of 24 hours, newest first. */
-  goneByDay(target: string, now: Instant): Promise<Record<GoneReason, number>[]>;
+  /** Counts departures on each of the last thirty local days, oldest first. @param zone IANA name */
+  goneByDate(target: string, now: Instant, zone: string): Promise<GoneDay[]>;
   /** Removes records from misses, restorations, copies and refusals. @returns the number of removed references */
   erase(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
@@ -51,7 +51,7 @@ export function createTargetStore(redis: RedisClient, tenant: string, sealer: Se
   return { ...records, ...openGone(redis, tenant, proofs), ...openTallies(redis, tenant, sealer, records) };
 }
 
-type Gone = Pick<TargetStore, 'recordGone' | 'gone' | 'goneByDay'>;
+type Gone = Pick<TargetStore, 'recordGone' | 'gone' | 'goneByDate'>;
 type Tallies = Pick<TargetStore, 'misses' | 'storeMisses' | 'countRestorations' | 'restorations' | 'erase'>;
 
 function openRecords(
@@ -152,6 +152,7 @@ function openWrites(
 
 /** Records departures of each target, which the guard uses to judge planned removals. */
 function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gone {
+  const origin = { owner: tenant, kind: 'targets' } as const;
   const read = async (target: string) =>
     proofs.of(target, await redis.hgetall(keys.target(tenant, target)))?.gone ?? {};
   return {
@@ -160,7 +161,12 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
       await proofs.change(target, (before) => ({ ...before, gone: withGone(before.gone, counts, now) }));
     },
     gone: async (target, now) => goneSince(await read(target), now),
-    goneByDay: async (target, now) => goneOnDays(await read(target), now),
+    async goneByDate(target, now, zone) {
+      const fields = await redis.hgetall(keys.target(tenant, target));
+      const proof = proofs.of(target, fields);
+      const adoptedAt = fields.adoptedAt === undefined ? null : openNumber(fields.adoptedAt, origin);
+      return goneOnDates(proof?.gone ?? {}, { now, zone, knownFromAt: proof === null ? null : adoptedAt });
+    },
   };
 }
 

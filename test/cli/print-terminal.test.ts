@@ -23,6 +23,7 @@ const lines: fc.Arbitrary<PlanLineView> = fc.record({
   reason: fc.constantFrom('new', 'content-changed', 'cancelled', 'excluded', 'vanished'),
   fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
   startAt: times,
+  agenda: fc.option(names),
   title: fc.option(foreign),
   decision: fc.constantFrom('write', 'on-hold', 'refused'),
   fingerprint: fc.option(names),

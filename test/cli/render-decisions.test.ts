@@ -45,6 +45,12 @@ const holds: fc.Arbitrary<Parameters<typeof renderHolds>[0]['items'][number]> = 
   linkCount: counts,
   limit: fc.option(fc.record({ count: counts, share: fc.constantFrom(0.2, 0.5) })),
   exceededIn: names,
+  usual: fc.option(
+    fc.record({
+      days: fc.array(fc.record({ date: fc.constant('2026-06-15'), count: fc.option(counts) }), { maxLength: 3 }),
+      range: fc.option(fc.record({ least: counts, most: counts, days: fc.integer({ min: 1, max: 30 }) })),
+    }),
+  ),
   seen: fc.stringMatching(/^[a-z2-9]{8}$/),
   createdAt: fc.nat(NOW),
   decidedAt: times,
@@ -92,7 +98,7 @@ describe('holds', () => {
 
   test('with a partial decision name the hold of the remaining records', () => {
     const decided = { ...hold, id: 'ccccc', target: 'room', items: 2, state: 'rejected' as const, partOf: 'bbbbb' };
-    expect(renderDecision({ hold: decided } as Parameters<typeof renderDecision>[0])).toBe(
+    expect(renderDecision({ hold: decided } as unknown as Parameters<typeof renderDecision>[0])).toBe(
       'Hold ccccc of room is rejected: 2 records. The remaining records wait in hold bbbbb.',
     );
   });

@@ -255,6 +255,7 @@ describe('a plan', () => {
         decision: 'write',
         fingerprint: expect.any(String),
         title: 'Appointment',
+        agenda: 'Agenda a1',
       },
       {
         record: '1',
@@ -263,6 +264,7 @@ describe('a plan', () => {
         fields: [],
         startAt: NOW + 25 * HOUR_MS,
         title: null,
+        agenda: 'Agenda a1',
         decision: 'write',
         fingerprint: null,
       },
@@ -273,6 +275,7 @@ describe('a plan', () => {
         fields: ['time'],
         startAt: NOW + 100 * HOUR_MS,
         title: 'Appointment',
+        agenda: 'Agenda a1',
         decision: 'write',
         fingerprint: expect.any(String),
       },

@@ -6,6 +6,7 @@ import {
   HOUR_MS,
   hasPassed,
   isZone,
+  localDate,
   MINUTE_MS,
   offsetMs,
   overlaps,
@@ -226,6 +227,15 @@ describe('a zoned time', () => {
   ])('in %s at %s reads %s', (zone, instant, expected) => {
     expect(toZonedIso(zone, Date.parse(instant))).toBe(expected);
   });
+});
+
+test.each([
+  ['Europe/Rome', '2026-03-28T22:59:59Z', '2026-03-28'],
+  ['Europe/Rome', '2026-03-28T23:00:00Z', '2026-03-29'],
+  ['Europe/Rome', '2026-10-24T22:00:00Z', '2026-10-25'],
+  ['America/St_Johns', '2026-01-01T03:29:59Z', '2025-12-31'],
+])('the local date in %s at %s is %s', (zone, instant, expected) => {
+  expect(localDate(zone, Date.parse(instant))).toBe(expected);
 });
 
 describe('an offset', () => {

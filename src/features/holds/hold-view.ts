@@ -1,4 +1,5 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
+import { calendarOf } from '../../control/plan.ts';
 import type { Acting } from '../../control/recording.ts';
 import type { HeldItem } from '../../control/target-objects.ts';
 import { eventDecision, heldObjects, NO_DIRECTORY } from '../../control/target-objects.ts';
@@ -6,7 +7,6 @@ import { fieldTeller } from '../../domain/field-changes.ts';
 import { windowOf } from '../../domain/mapping-sources.ts';
 import type { Directory } from '../../domain/project.ts';
 import { readForDisplay } from '../../domain/read-clinic.ts';
-import type { GoneCounts } from '../../engine/guard.ts';
 import type { ApprovalRequest } from '../../model/acts.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Link } from '../../model/operations.ts';
@@ -18,7 +18,8 @@ import { DAY_MS, type TimeWindow } from '../../model/time.ts';
 import { withVisits } from '../../model/visits.ts';
 import { noSuchHold } from '../../state/holds.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';
-import { type HeldTenant, shownHold, type TenantHold } from './holds.ts';
+import { type HeldTenant, shownHold, type TenantHold, usualOfHold } from './holds.ts';
+import type { UsualChanges } from './usual.ts';
 
 /** A hold with the details for a decision. */
 export interface HoldView {
@@ -26,8 +27,10 @@ export interface HoldView {
   /** Null for a hold of corrections, which has no target. */
   connector: string | null;
   zone: string;
-  /** Comparable removals on each of the last seven days, newest first; null for other kinds. */
-  usual: number[] | null;
+  /** Name of the target's calendar; null for a CRM, and for a calendar that is known only by its URL. */
+  calendar: string | null;
+  /** Comparable changes of the last thirty days; null for kinds that are not counted. */
+  usual: UsualChanges | null;
   /** By time; records without a time are last. */
   items: HeldItem[];
   /** Reason why the clinic's list is unreadable; null if the list was read or not required. */
@@ -37,12 +40,6 @@ export interface HoldView {
   /** Existing approval requests, if two users must approve. */
   requests: Pick<ApprovalRequest, 'by' | 'at' | 'expiresAt' | 'what'>[];
 }
-
-/** Counters of comparable removals per day; absent for other kinds. */
-const COUNTED = {
-  cancelled: ({ cancelled }: GoneCounts) => cancelled,
-  vanished: ({ vanished, excluded }: GoneCounts) => vanished + excluded,
-} as const;
 
 /**
  * Returns a hold with the usual number of changes. Reads one list from the clinic, and the objects of the first hundred records from the
@@ -77,17 +74,16 @@ async function holdContentOf(tenant: HeldTenant, hold: Hold, signal: AbortSignal
   if (hold.target === REMINDERS && reminders !== null) {
     const held = { recordIds: hold.recordIds, now: tenant.clock(), zone: tenant.configuration.zone };
     const { items, unread } = await reminders.heldCorrections(clinic, held, signal);
-    return { connector: null, usual: null, items, unread, isDivisible: false };
+    return { connector: null, calendar: null, usual: null, items, unread, isDivisible: false };
   }
   const target = tenant.targets.get(hold.target);
   if (target === undefined) throw noSuchHold(hold.id);
-  const kind = isRemoval(hold.kind) ? hold.kind : null;
-  const days = kind === null ? [] : await tenant.targetStore.goneByDay(target.id, tenant.clock());
   const { items, unread } = await itemsOf(tenant, target, hold, signal);
   return {
     connector: target.configuration.connector,
-    usual: kind === null ? null : days.map(COUNTED[kind]),
-    ...{ items, unread, isDivisible: kind !== null },
+    calendar: calendarOf(target),
+    usual: await usualOfHold(tenant, hold),
+    ...{ items, unread, isDivisible: isRemoval(hold.kind) },
   };
 }
 
@@ -140,8 +136,8 @@ function windowOfItems(links: Iterable<Link>): TimeWindow | null {
 }
 
 /** Returns whether the hold removes records from the target. */
-function isRemoval(kind: Hold['kind']): kind is keyof typeof COUNTED {
-  return kind in COUNTED;
+function isRemoval(kind: Hold['kind']): boolean {
+  return kind === 'cancelled' || kind === 'vanished';
 }
 
 interface Listed {

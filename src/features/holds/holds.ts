@@ -2,12 +2,14 @@ import { type Installation, readTenants, requireTenant } from '../../control/ins
 import type { EventDecisionSource, HeldItem } from '../../control/target-objects.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { CycleFollower } from '../../domain/followers.ts';
-import type { DeletionLimit, GoneCounts } from '../../engine/guard.ts';
+import type { DeletionLimit } from '../../engine/guard.ts';
 import type { LinkTable, TargetTable } from '../../engine/store.ts';
 import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
+import type { GoneDay } from '../../state/target-record.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';
+import { type UsualChanges, usualOf } from './usual.ts';
 
 /** Lifetime of a decision, long enough for the affected cycles. */
 const DECISION_MS = 7 * DAY_MS;
@@ -19,8 +21,8 @@ export interface HeldTenant extends EventDecisionSource {
   followers: readonly CycleFollower[];
   targets: ReadonlyMap<string, OpenTarget>;
   targetStore: TargetTable & {
-    /** Counts departures for each of the last seven days of 24 hours, newest first. */
-    goneByDay(target: string, now: Instant): Promise<GoneCounts[]>;
+    /** Counts departures on each of the last thirty local days, oldest first. */
+    goneByDate(target: string, now: Instant, zone: string): Promise<GoneDay[]>;
   };
   links: LinkTable;
   /** Null without configured reminders. */
@@ -47,6 +49,18 @@ export interface TenantHold extends Hold {
   seen: string;
 }
 
+/** A hold in a list. */
+export interface ListedHold extends TenantHold {
+  /** Null for a decided hold, and for kinds whose changes are not counted. */
+  usual: UsualChanges | null;
+}
+
+/** Returns the usual number of changes of a hold's kind; null for kinds that are not counted, and for an unconfigured target. */
+export async function usualOfHold(tenant: HeldTenant, { kind, target }: Hold): Promise<UsualChanges | null> {
+  if (!tenant.targets.has(target)) return null;
+  return usualOf(kind, () => tenant.targetStore.goneByDate(target, tenant.clock(), tenant.configuration.zone));
+}
+
 /** Adds tenant, limit and digest to a hold. */
 export function shownHold(hold: Hold, tenant: HeldTenant): TenantHold {
   return { ...hold, tenant: tenant.id, limit: limitOf(hold, tenant), seen: seenCode(hold) };
@@ -61,10 +75,14 @@ function limitOf({ kind, target, exceededIn }: Hold, { targets, reminders }: Hel
 }
 
 /** Lists holds of one tenant or every tenant: open holds first, then newest first. */
-export async function listHolds(installation: Installation, only?: string): Promise<TenantHold[]> {
-  const lists = await readTenants(installation, only, async (tenant) =>
-    (await tenant.holds.list()).map((hold) => shownHold(hold, tenant)),
-  );
+export async function listHolds(installation: Installation, only?: string): Promise<ListedHold[]> {
+  const lists = await readTenants(installation, only, async (tenant) => {
+    const listed = async (hold: Hold): Promise<ListedHold> => ({
+      ...shownHold(hold, tenant),
+      usual: hold.state === 'open' ? await usualOfHold(tenant, hold) : null,
+    });
+    return Promise.all((await tenant.holds.list()).map(listed));
+  });
   const rank = (hold: Hold) => (hold.state === 'open' ? 0 : 1);
   return lists.flat().sort((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);
 }

@@ -6,6 +6,7 @@ import { HOLD_KINDS } from '../../model/plan.ts';
 import { id, instant, pageOfItems, paging, tenant } from '../../model/schemas.ts';
 import { operation } from '../../operations/operation.ts';
 import type { TenantHold } from './holds.ts';
+import { usualChanges } from './usual.ts';
 
 /** An administrator may select many ids of a hold. */
 const DECISION_LIMIT_BYTES = 4_194_304;
@@ -32,7 +33,15 @@ const hold = z.object({
   expiresAt: instant,
 });
 
-function shown({ recordIds, partOf, content, exceededIn, ...others }: TenantHold) {
+const listedHold = hold.extend({
+  usual: usualChanges
+    .nullable()
+    .describe(
+      'Usual number of such changes in this target; null for a decided hold, and for kinds that are not counted',
+    ),
+});
+
+function shown<Shown extends TenantHold>({ recordIds, partOf, content, exceededIn, ...others }: Shown) {
   return { ...others, partOf: partOf ?? null, items: recordIds.length, exceededIn: exceededIn ?? others.target };
 }
 
@@ -42,7 +51,7 @@ export const HOLD_OPERATIONS = {
     summary: 'list holds of every tenant, by tenant and id',
     level: 'viewer',
     input: z.strictObject({ tenant: tenant.optional(), ...paging }),
-    output: pageOfItems(hold),
+    output: pageOfItems(listedHold),
     http: { method: 'GET', path: '/holds', ofTenant: 'listHoldsOfTenant' },
     commands: [{ words: 'holds list [tenant]', about: 'list holds, open holds first' }],
     async run({ tenant, ...page }, { services: { installation }, rights }) {
@@ -69,7 +78,7 @@ export const HOLD_OPERATIONS = {
     summary: 'list the record ids of a hold',
     level: 'viewer',
     input: z.strictObject({ tenant, hold: id, ...paging }),
-    output: z.object({ hold, records: z.array(z.string()), next: z.string().nullable() }),
+    output: z.object({ hold: listedHold, records: z.array(z.string()), next: z.string().nullable() }),
     http: { method: 'GET', path: '/tenants/{tenant}/holds/{hold}' },
     commands: [{ words: 'holds records <tenant> <hold>' }],
     async run({ tenant, hold, ...page }, { services: { installation } }) {

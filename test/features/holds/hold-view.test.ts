@@ -35,7 +35,9 @@ describe('a hold of removals', () => {
       ...{ field: 'time', after: { kind: 'none' } },
       before: { kind: 'time', startAt, endAt: startAt + 3_600_000 },
     });
-    expect([usual?.length, hold.limit]).toEqual([7, tenant.targets.get('doctor')?.configuration.guard.vanished]);
+    expect(usual?.days.map(({ count }) => count)).toEqual([...Array.from({ length: 29 }, () => null), 0]);
+    expect(usual?.range).toEqual({ least: 0, most: 0, days: 1 });
+    expect(hold.limit).toEqual(tenant.targets.get('doctor')?.configuration.guard.vanished);
     expect([isDivisible, unread, connector]).toEqual([true, null, 'model']);
   });
 
@@ -71,7 +73,7 @@ test('a hold of removed objects shows what would be written, the limit of the gu
     }),
   );
   expect(hold.limit).toEqual(tenant.targets.get('doctor')?.configuration.guard.vanished);
-  expect([usual, isDivisible]).toEqual([null, false]);
+  expect([usual?.range, isDivisible]).toEqual([{ least: 0, most: 0, days: 1 }, false]);
 });
 
 test('a hold of changes shows the new values, has no limit, and is decided as a whole', async () => {
