@@ -72,14 +72,14 @@ export const PICTURES: Readonly<Record<string, Picture>> = {
   hold: {
     address: ({ tenant, hold }) => `/tenants/${tenant}/holds/${hold}`,
     async act(page) {
-      await page.locator('main details > summary').first().click();
-      await page.locator('main details details > summary').first().click();
+      await page.locator('.folds > details > summary').first().click();
+      await page.locator('.folds details details > summary').first().click();
     },
   },
   'hold-decision': {
     address: ({ tenant, hold }) => `/tenants/${tenant}/holds/${hold}`,
     async act(page) {
-      await page.locator('main details > summary').first().click();
+      await page.locator('.folds > details > summary').first().click();
       await page.locator('input[name=day]').first().check();
       await page.locator('button[value=selected]').click();
       await page.waitForLoadState();

@@ -2,29 +2,33 @@ import type { HeldItem } from '../../../control/target-objects.ts';
 import { explainAddress, holdAddress } from '../../../documents/document.ts';
 import { fieldChangeLines, HOLD_NAMES } from '../../../documents/names.ts';
 import type { HoldView } from '../../../features/holds/hold-view.ts';
-import type { TenantHold } from '../../../features/holds/holds.ts';
+import type { ListedHold, TenantHold } from '../../../features/holds/holds.ts';
+import { LOCALES } from '../../../messages/message.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
-import { DAY_MS, type Instant, offsetMs } from '../../../model/time.ts';
+import { type Instant, localDate } from '../../../model/time.ts';
 import { mayDo } from '../../operators.ts';
 import type { PageContext } from '../context.ts';
 import { copyable, csrfField, emptyState, hiddenFields, inlineHtml, section, table, unfolding } from '../parts.ts';
 import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
+import { renderUsual } from './render-usual.ts';
 
 /** Maximum number of single check boxes. */
 const MOST_CHOSEN_ALONE = 1_000;
 
 /** Renders all holds of a clinic, open ones first. */
-export function renderHolds({ language, times }: PageContext, holds: readonly TenantHold[]): Html {
+export function renderHolds(context: PageContext, holds: readonly ListedHold[]): Html {
+  const { language, times } = context;
   const words = HOLDS[language];
   if (holds.length === 0) return emptyState(words.empty);
-  const columns = [words.kind, words.target, words.items, words.since, words.state];
-  const rows = holds.map(({ id, tenant, kind, target, recordIds, createdAt, state }) => ({
+  const columns = [words.kind, words.target, words.items, words.usual, words.since, words.state];
+  const rows = holds.map(({ id, tenant, kind, target, recordIds, usual, createdAt, state }) => ({
     id: `hold-${id}`,
     address: holdAddress(tenant, id),
     cells: [
       HOLD_NAMES[language][kind],
       target,
       recordIds.length,
+      usual?.range == null ? null : words.usualRange(usual.range.least, usual.range.most),
       times.both(createdAt),
       html`<span class="${state === 'open' ? 'act' : 'quiet'}">${words[state]}</span>`,
     ],
@@ -32,9 +36,9 @@ export function renderHolds({ language, times }: PageContext, holds: readonly Te
   return table(words.title, columns, rows);
 }
 
-/** Renders one hold: reason, usual numbers, kept changes, and buttons for those with permission. */
+/** Renders one hold: what is held and why, the decision for those with permission, the usual numbers, and the kept changes. */
 export function renderHold(context: PageContext, view: HoldView): Html {
-  const { hold, unread, requests } = view;
+  const { hold, unread, requests, usual, items } = view;
   const words = HOLDS[context.language];
   const isOpen = hold.state === 'open';
   const mayDecide = isOpen && context.visitor !== null && mayDo(context.visitor, 'operator');
@@ -42,31 +46,55 @@ export function renderHold(context: PageContext, view: HoldView): Html {
     ({ by, what }) => html`<p class="notice">${words.requested(by.name, String(what.items ?? ''))}</p>`,
   );
   const unreadLine = unread === null ? null : html`<p class="notice">${words.unread(unread)}</p>`;
-  const items = renderItems(context, view, mayDecide);
-  return html`${factsOf(context, view)}${requestNotices}${unreadLine}${mayDecide ? decisionForm(context, view, items) : section('items', words.items, items)}`;
+  const chart = usual === null ? null : renderUsual(context, usual, items.length);
+  const list = section('items', words.kind, renderItems(context, view, mayDecide));
+  const content = html`${requestNotices}${unreadLine}${chart}${list}${factsOf(context, view)}`;
+  return html`${heldSummary(context, view)}${mayDecide ? decisionForm(context, view, content) : content}`;
 }
 
-function factsOf(context: PageContext, view: HoldView): Html {
-  const { hold, connector, usual } = view;
-  const { limit, exceededIn } = hold;
+/** Agendas named in the first sentence. */
+const NAMED_AGENDAS = 3;
+
+/** Renders what is held, for whom, and the exceeded limit with its target. */
+function heldSummary({ language }: PageContext, view: HoldView): Html {
+  const { hold, items, isDivisible, calendar, connector } = view;
+  const words = HOLDS[language];
+  const { kind, target, state } = hold;
+  const count = items.length;
+  const details = [calendar === null ? null : target, connector].filter((each) => each !== null).join(', ');
+  const place = `“${calendar ?? target}”${details === '' ? '' : ` (${details})`}`;
+  const what =
+    kind === 'corrections'
+      ? words.messages(count)
+      : (isDivisible ? words.removals : kind === 'manual-changes' ? words.restorations : words.changes)(count, place);
+  const agendas = byAgenda(items).flatMap(({ agenda, items: ofAgenda }) =>
+    agenda === null ? [] : [`${agenda.name ?? agenda.id} ${ofAgenda.length}`],
+  );
+  const others = agendas.length - NAMED_AGENDAS;
+  const named = [...agendas.slice(0, NAMED_AGENDAS), ...(others > 0 ? [words.otherAgendas(others)] : [])];
+  const lead = `${state === 'open' ? words.held(what, count) : what}${named.length === 0 ? '' : `: ${named.join(', ')}`}.`;
+  return html`<div class="lead"><p><strong>${lead}</strong></p>${limitOf(hold, language)}<p class="quiet">${HOLD_REASONS[language][kind]}</p></div>`;
+}
+
+function limitOf({ limit, kind, target, exceededIn }: TenantHold, language: PageContext['language']): Html | null {
+  if (limit === null) return null;
+  const words = HOLDS[language];
+  const exceeded = kind === 'corrections' ? null : (exceededIn ?? target);
+  const isElsewhere = exceeded !== null && exceeded !== target;
+  return html`<p>${words.limit(limit.count, Math.round(limit.share * 100), exceeded)}${isElsewhere ? ` ${words.elsewhere(exceeded, target)}` : null}</p>`;
+}
+
+function factsOf(context: PageContext, { hold, connector }: HoldView): Html {
   const { language, times } = context;
   const words = HOLDS[language];
-  const isOfMessages = hold.kind === 'corrections';
   const facts: [string, HtmlPart][] = [
     [words.kind, HOLD_NAMES[language][hold.kind]],
     [
-      words.why,
-      html`${HOLD_REASONS[language][hold.kind]} ${isOfMessages ? words.linkedCorrections(hold.linkCount) : words.linked(hold.linkCount)}`,
+      words.target,
+      html`${hold.target} <span class="quiet">${connector}</span> ${hold.kind === 'corrections' ? words.linkedCorrections(hold.linkCount) : words.linked(hold.linkCount)}`,
     ],
-    [words.target, html`${hold.target} <span class="quiet">${connector}</span>`],
     [words.since, times.both(hold.createdAt)],
   ];
-  if (usual !== null) {
-    const range = words.usualRange(Math.min(...usual), Math.max(...usual));
-    facts.push([words.usual, html`${range} <span class="quiet">(${usual.join(', ')}: ${words.lastDays})</span>`]);
-  }
-  const exceeded = isOfMessages ? null : (exceededIn ?? hold.target);
-  if (limit !== null) facts.push(['', words.limit(limit.count, Math.round(limit.share * 100), exceeded)]);
   if (hold.state !== 'open') {
     const when = hold.decidedAt === null ? null : times.both(hold.decidedAt);
     facts.push([words.wasDecided, html`<strong>${words[hold.state]}</strong> ${when}`]);
@@ -80,21 +108,24 @@ function factsOf(context: PageContext, view: HoldView): Html {
   return html`<dl class="facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-function decisionForm({ visitor, language }: PageContext, { hold, items, isDivisible }: HoldView, list: Html): Html {
+/** The form encloses the whole content, so that its buttons stay in view. */
+function decisionForm({ visitor, language }: PageContext, { hold, items, isDivisible }: HoldView, content: Html): Html {
   const words = HOLDS[language];
   const button = (choice: string, kind: string, text: string) =>
     html`<button class="button ${kind}" name="choice" value="${choice}">${text}</button>`;
+  const count = items.length;
+  const isOfMessages = hold.kind === 'corrections';
   const buttons = isDivisible
     ? [
-        button('keep', 'main', words.keep),
+        button('keep', 'main', words.keepAll(count)),
         button('selected', 'danger', words.removeSelected),
-        button('all', 'danger', words.removeAll(items.length)),
+        button('all', 'danger', words.removeAll(count)),
       ]
     : [
-        button('keep', 'main', hold.kind === 'corrections' ? words.correctNone : words.rejectOther),
-        button('all', 'danger', hold.kind === 'corrections' ? words.correctAll(items.length) : words.approveOther),
+        button('keep', 'main', isOfMessages ? words.correctNone : words.rejectOther(count)),
+        button('all', 'danger', isOfMessages ? words.correctAll(count) : words.approveOther(count)),
       ];
-  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: hold.seen })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
+  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="decided">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: hold.seen })}<div class="buttons sticky" role="group" aria-label="${words.decision}">${buttons}</div>${content}</form>`;
 }
 
 function renderItems(context: PageContext, view: HoldView, mayDecide: boolean): Html {
@@ -103,14 +134,65 @@ function renderItems(context: PageContext, view: HoldView, mayDecide: boolean): 
   const canChoose = mayDecide && isDivisible;
   const isTooMany = items.length > MOST_CHOSEN_ALONE;
   const agendas = byAgenda(items);
-  const byAgendas = agendas.map(({ agenda, items: ofAgenda }) => {
+  const days = byDay(items, zone).map((day) => ({
+    ...day,
+    content: renderDay(context, view, day, { canChoose, isTooMany }),
+  }));
+  const first = agendas.length < 2 ? null : agendaTable(context, { agendas, canChoose });
+  const folds = html`<div class="folds">${days.length > MOST_DAYS ? byMonth(context, days) : days.map(({ content }) => content)}</div>`;
+  return html`${canChoose && isTooMany ? html`<p class="notice">${words.tooMany(MOST_CHOSEN_ALONE)}</p>` : null}${first}<h3>${words.byDay}</h3>${folds}`;
+}
+
+/** Agendas of the table that are not folded. */
+const MOST_AGENDAS = 12;
+/** Days that are listed singly. More days are folded into months. */
+const MOST_DAYS = 14;
+
+function agendaTable(
+  context: PageContext,
+  { agendas, canChoose }: { agendas: readonly HeldAgenda[]; canChoose: boolean },
+): Html {
+  const { language, times } = context;
+  const words = HOLDS[language];
+  const rows = agendas.map(({ agenda, items }) => {
     const name = agenda === null ? words.noAgenda : (agenda.name ?? agenda.id);
-    const box = checkBox('agenda', agenda?.id ?? NONE, html`${name}: ${words.ofAgenda(ofAgenda.length)}`);
-    return html`<li>${canChoose ? box : html`${name}: ${ofAgenda.length}`}</li>`;
+    const starts = items.flatMap(({ startAt }) => startAt ?? []);
+    const label = html`${name}<span class="heard">: ${words.ofAgenda(items.length)}</span>`;
+    return {
+      id: `agenda-${agenda?.id ?? NONE}`,
+      cells: [
+        canChoose ? checkBox('agenda', agenda?.id ?? NONE, label) : name,
+        items.length,
+        starts.length === 0
+          ? null
+          : [...new Set([Math.min(...starts), Math.max(...starts)].map(times.day))].join(' – '),
+      ],
+    };
   });
-  const days = byDay(items, zone).map((day) => renderDay(context, view, day, { canChoose, isTooMany }));
-  const first = agendas.length < 2 ? null : html`<h3>${words.byAgenda}</h3><ul class="boxes">${byAgendas}</ul>`;
-  return html`${canChoose && isTooMany ? html`<p class="notice">${words.tooMany(MOST_CHOSEN_ALONE)}</p>` : null}${first}<h3>${words.byDay}</h3>${days}`;
+  const part = (some: typeof rows) => table(words.byAgenda, [words.agenda, words.items, words.period], some);
+  const rest = rows.slice(MOST_AGENDAS);
+  const more =
+    rest.length === 0
+      ? null
+      : html`<div class="folds">${unfolding('more-agendas', words.otherAgendas(rest.length), part(rest))}</div>`;
+  return html`<h3>${words.byAgenda}</h3>${part(rows.slice(0, MOST_AGENDAS))}${more}`;
+}
+
+/** Folds days into their months. Records without a time follow. */
+function byMonth({ language }: PageContext, days: readonly (HeldDay & { content: Html })[]): Html[] {
+  const format = new Intl.DateTimeFormat(LOCALES[language], { month: 'long', year: 'numeric', timeZone: 'UTC' });
+  const months = Map.groupBy(days, ({ date }) => date?.slice(0, 7) ?? null);
+  return [...months].flatMap(([month, ofMonth]) => {
+    const contents = ofMonth.map(({ content }) => content);
+    if (month === null) return contents;
+    const count = ofMonth.reduce((sum, { items }) => sum + items.length, 0);
+    const name = format.format(Date.parse(`${month}-01`));
+    return unfolding(
+      `month-${month}`,
+      html`${name} <span class="quiet">${count}</span>`,
+      html`<div class="folds">${contents}</div>`,
+    );
+  });
 }
 
 function renderDay(
@@ -179,8 +261,7 @@ function byAgenda(items: readonly HeldItem[]): HeldAgenda[] {
 
 /** Returns a record's local date; null without a time. */
 function dateOf(at: Instant | null, zone: string): string | null {
-  if (at === null) return null;
-  return new Date(Math.floor((at + offsetMs(zone, at)) / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
+  return at === null ? null : localDate(zone, at);
 }
 
 /**

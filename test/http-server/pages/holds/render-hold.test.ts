@@ -21,7 +21,7 @@ function viewOf(items: HeldItem[], changes: Partial<HoldView> = {}, hold: Partia
       ...{ recordIds: items.map(({ record }) => record), linkCount: 40, limit: null, createdAt: NOW, decidedAt: null },
       ...{ expiresAt: NOW + DAY_MS, ...hold },
     },
-    ...{ connector: 'caldav', zone: ZONE, usual: null, items, unread: null, isDivisible: true },
+    ...{ connector: 'caldav', calendar: null, zone: ZONE, usual: null, items, unread: null, isDivisible: true },
     ...{ requests: [], ...changes },
   };
 }
@@ -63,7 +63,9 @@ describe('a hold', () => {
     expect(page).toContain('restorations of many events removed by hand');
     expect(page).toContain('leave them removed for a week');
     expect(page).toContain('More than 10 changes of doctor, and more than 20 % of the total');
-    expect(String(renderHolds(pageContext(), [view.hold]))).toContain('restorations of many events removed by hand');
+    expect(String(renderHolds(pageContext(), [{ ...view.hold, usual: null }]))).toContain(
+      'restorations of many events removed by hand',
+    );
   });
 
   test('offers items by agenda and by day, those without one included', () => {
@@ -87,10 +89,52 @@ describe('a hold', () => {
 
   test('shows the usual number, unreadable parts and earlier approvals', () => {
     const requests = [{ by: { name: 'anna' }, what: { items: 3 } }] as never;
-    const words = wordsOf(shown(viewOf(items, { usual: [2, 0, 5], unread: 'server-error', requests })));
-    expect(words).toMatch(/0–5 a day \(2, 0, 5: /);
+    const days = [null, 2, 0, 5].map((count, at) => ({ date: `2026-06-1${at}`, count }));
+    const usual = { days, range: { least: 0, most: 5, days: 3 } };
+    const words = wordsOf(shown(viewOf(items, { usual, unread: 'server-error', requests })));
+    expect(words).toContain('Usual: 0 to 5 a day (3 known days).');
     expect(words).toContain('server-error');
     expect(words).toContain('anna has requested approval of 3');
+  });
+
+  test('says first what is held, for whom and where, by the exceeded limit of which target', () => {
+    const limit = { share: 0.2, count: 10 };
+    const words = wordsOf(
+      shown(viewOf([...items, itemOf('four')], { calendar: 'Dr Blu' }, { limit, exceededIn: 'room' })),
+    );
+    expect(words).toMatch(/^4 removals from “Dr Blu” \(doctor, caldav\) wait for your decision: Dr\. Blu 2, a2 1\./);
+    expect(words).toContain('More than 10 changes of room, and more than 20 % of the total');
+    expect(words).toContain('The same read exceeded the limit of room, so the changes in doctor wait too.');
+    const many = Array.from({ length: 5 }, (_, at) => itemOf(`r${at}`, { agenda: { id: `a${at}`, name: null } }));
+    expect(wordsOf(shown(viewOf(many)))).toContain(': a0 1, a1 1, a2 1, 2 other agendas.');
+    expect(wordsOf(shown(viewOf(items, {}, { state: 'approved' })))).not.toContain('wait for your decision');
+  });
+
+  test('has its decision with the numbers before the list, within one form', () => {
+    const page = shown(viewOf(items));
+    expect(page).toMatch(
+      /class="decided">.*class="buttons sticky".*Keep all 3….*Remove all 3….*value="one".*<\/form>$/s,
+    );
+    expect(wordsOf(shown(viewOf(items, { isDivisible: false }, { kind: 'replaced' })))).toMatch(/Reject 3… Approve 3…/);
+  });
+
+  test('folds many days into months and many agendas into a list, and loses none', () => {
+    const many = Array.from({ length: 60 }, (_, at) =>
+      itemOf(`r${at}`, { startAt: NOW + at * DAY_MS, agenda: { id: `a${at % 20}`, name: null } }),
+    );
+    const page = shown(viewOf(many));
+    expect(
+      [...page.matchAll(/id="month-([\d-]+)"><summary>(\w+ \d+) <span class="quiet">(\d+)/g)].map(
+        ([, ...found]) => found,
+      ),
+    ).toEqual([
+      ['2026-06', 'June 2026', '16'],
+      ['2026-07', 'July 2026', '31'],
+      ['2026-08', 'August 2026', '13'],
+    ]);
+    expect([boxes(page, 'item').length, boxes(page, 'day').length, boxes(page, 'agenda').length]).toEqual([60, 60, 20]);
+    expect(page).toContain('8 other agendas');
+    expect(shown(viewOf(many.slice(0, 14)))).not.toContain('id="month-');
   });
 
   test('writes an id and the name of an agenda as text', () => {
@@ -102,10 +146,13 @@ describe('a hold', () => {
 });
 
 test('the list of holds leads to each, and marks those that wait for a decision', () => {
-  const holds = [viewOf([itemOf('one')]).hold, viewOf([], {}, { id: 'h 2', state: 'rejected' }).hold];
+  const holds = [viewOf([itemOf('one')]).hold, viewOf([], {}, { id: 'h 2', state: 'rejected' }).hold].map(
+    (hold, at) => ({ ...hold, usual: at === 0 ? { days: [], range: { least: 0, most: 3, days: 30 } } : null }),
+  );
   const page = String(renderHolds(pageContext(), holds));
   expect(page.match(/href="[^"]+"/g)).toEqual(['href="/tenants/rossi/holds/h1"', 'href="/tenants/rossi/holds/h%202"']);
   expect(page.match(/<span class="act">/g)).toHaveLength(1);
+  expect(page.match(/0 to 3 a day/g)).toHaveLength(1);
   expect(String(renderHolds(pageContext(), []))).toContain('class="empty"');
 });
 
