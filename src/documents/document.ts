@@ -20,11 +20,15 @@ export type Span =
   | { is: 'tone'; tone: Tone; content: Inline }
   | { is: 'lines'; lines: readonly Inline[]; folded: { id: string; summary: string } | null };
 
-/** A row of a table. `address`: page of the row's subject. `id`: identifies the row in any position. */
+/**
+ * A row of a table. `address`: page of the row's subject. `id`: identifies the row in any position. `group`: a page folds the rows of a
+ * long table by group.
+ */
 interface DocumentRow {
   cells: readonly Inline[];
   address?: string;
   id?: string;
+  group?: string;
 }
 
 /** A table. Number columns are right-aligned, and empty columns are omitted. */
@@ -47,12 +51,22 @@ export interface DocumentStep {
   lines: readonly Inline[];
 }
 
+/** A part of a view with a heading. `folded`: a page folds the section and shows this text beside its heading. */
+interface DocumentSection {
+  is: 'section';
+  id: string;
+  heading: string;
+  sideText: string | null;
+  folded?: string;
+  blocks: readonly Block[];
+}
+
 /** A part of a view. */
 export type Block =
   | { is: 'paragraph'; content: Inline }
   | { is: 'empty'; text: string }
   | { is: 'facts'; facts: readonly (readonly [name: string, value: Inline])[] }
-  | { is: 'section'; id: string; heading: string; sideText: string | null; blocks: readonly Block[] }
+  | DocumentSection
   | { is: 'steps'; label: string; steps: readonly DocumentStep[] }
   | DocumentTable;
 

@@ -42,11 +42,61 @@ export function planDocument(plan: PlanView | StoredPlan, language: Language): D
         ]
       : [];
   const facts = [[words.madeAt, [timeAndAge(asOf), '. ', joined(read, ' ')]] as const, ...stored];
-  const targets = plan.targets.map((target) => targetSection(tenant, target, language));
-  return { title: words.titleOf(tenant), blocks: [{ is: 'facts', facts }, ...targets] };
+  const isFolded = plan.targets.length > MOST_UNFOLDED;
+  const targets = plan.targets.map((target) => targetSection(tenant, target, { language, isFolded }));
+  const counts = countsTable(plan, language);
+  return { title: words.titleOf(tenant), blocks: [{ is: 'facts', facts }, ...counts, ...targets] };
 }
 
-function targetSection(tenant: string, target: TargetPlanView, language: Language): Block {
+/** Targets that a page shows without folding. */
+const MOST_UNFOLDED = 5;
+
+/** Counts the changes of each target and agenda; empty for less than two rows. */
+function countsTable({ targets }: PlanView, language: Language): DocumentTable[] {
+  const words = PLAN[language];
+  const rows = targets.flatMap(({ target, calendar, lines }) =>
+    [...Map.groupBy(lines, ({ agenda }) => agenda ?? null)].map(([agenda, ofAgenda]) => {
+      const count = (isCounted: (line: PlanLine) => boolean) => ofAgenda.filter(isCounted).length || null;
+      const written = (operation: PlanLine['operation']) =>
+        count((line) => line.decision === 'write' && line.operation === operation);
+      return {
+        id: `counts-${target}-${agenda ?? ''}`,
+        cells: [
+          calendar === null ? target : [calendar, ' ', toned('quiet', target)],
+          agenda,
+          ...[written('create'), written('update'), written('delete')],
+          count(({ decision }) => decision === 'on-hold'),
+          count(({ decision }) => decision === 'refused'),
+        ],
+      };
+    }),
+  );
+  if (rows.length < 2) return [];
+  return [
+    {
+      is: 'table',
+      caption: words.counts,
+      headings: [
+        words.target,
+        words.agenda,
+        words.creates,
+        words.updates,
+        words.deletes,
+        words.isHeld,
+        words.isRefused,
+      ],
+      rows,
+      most: { page: 100, terminal: 25 },
+      more: words.more,
+    },
+  ];
+}
+
+function targetSection(
+  tenant: string,
+  target: TargetPlanView,
+  { language, isFolded }: { language: Language; isFolded: boolean },
+): Block {
   const words = PLAN[language];
   const { lines, unchanged, waiting, failing, released, writePolicy } = target;
   const count = (guardResult: PlanLine['decision'], operation?: PlanLine['operation']) =>
@@ -70,6 +120,7 @@ function targetSection(tenant: string, target: TargetPlanView, language: Languag
     id: `target-${target.target}`,
     heading: target.target,
     sideText: target.calendar,
+    ...(isFolded && { folded: summary.join(' · ') }),
     blocks: [
       paragraph(summary.join(' · ')),
       ...(writePolicy === undefined ? [] : [paragraph(render(policySentence(writePolicy), language))]),
@@ -117,6 +168,7 @@ function linesTable(tenant: string, { target, lines }: TargetPlanView, language:
   const guardTexts = { write: words.isWritten, 'on-hold': words.isHeld, refused: words.isRefused };
   const rows = lines.map((line) => ({
     id: `line-${target}-${line.record}`,
+    group: [operations[line.operation], line.agenda].filter((each) => each != null).join(' · '),
     cells: [
       operations[line.operation],
       link(explainAddress(tenant, line.record), line.record),
@@ -131,7 +183,7 @@ function linesTable(tenant: string, { target, lines }: TargetPlanView, language:
     caption: `${words.title}: ${target}`,
     headings: [words.what, words.record, words.starts, words.name, words.why, words.verdict],
     rows,
-    most: { page: 300, terminal: 25 },
+    most: { page: 1_000, terminal: 25 },
     more: words.more,
   };
 }

@@ -19,13 +19,13 @@ const PLANNED: PlanView = {
 function lineOf(record: string, changes: Partial<PlanLineView> = {}): PlanLineView {
   return {
     ...{ record, operation: 'create', reason: 'new', fields: [], startAt: NOW, title: 'Busy', decision: 'write' },
-    ...{ fingerprint: null, fieldChanges: [] },
+    ...{ fingerprint: null, fieldChanges: [], agenda: null },
     ...changes,
   };
 }
 
 function sectionOf(target: Partial<TargetPlanView>) {
-  const [, section] = planDocument({ ...PLANNED, targets: [{ ...TARGET, ...target }] }, 'en').blocks;
+  const section = planDocument({ ...PLANNED, targets: [{ ...TARGET, ...target }] }, 'en').blocks.at(-1);
   if (section?.is !== 'section') throw new TypeError('no section');
   return section;
 }
@@ -66,6 +66,46 @@ describe('a plan', () => {
     const stored = { ...PLANNED, id: 'p-1', expiresAt: NOW } as unknown as StoredPlan;
     expect(textOf(planDocument(stored, 'en'))).toContain('clinic-mirror apply rossi p-1');
     expect(textOf(planDocument(PLANNED, 'en'))).not.toContain('clinic-mirror apply');
+  });
+});
+
+describe('the changes of several targets or agendas', () => {
+  const lines = [
+    lineOf('1', { agenda: 'Dr Rossi' }),
+    lineOf('2', { agenda: 'Dr Rossi', operation: 'update' }),
+    lineOf('3', { agenda: 'Dr Verdi', operation: 'delete', decision: 'on-hold' }),
+  ];
+
+  test('are counted by target, agenda and kind before the lists', () => {
+    const [, counts] = planDocument({ ...PLANNED, targets: [{ ...TARGET, lines }] }, 'en').blocks;
+    if (counts?.is !== 'table') throw new TypeError('no table');
+    expect(counts.rows.map(({ cells }) => cells.slice(1))).toEqual([
+      ['Dr Rossi', 1, 1, null, null, null],
+      ['Dr Verdi', null, null, null, 1, null],
+    ]);
+    const [, single] = planDocument({ ...PLANNED, targets: [{ ...TARGET, lines: lines.slice(0, 2) }] }, 'en').blocks;
+    expect(single?.is).toBe('section');
+  });
+
+  test('are grouped by kind and agenda for a page', () => {
+    expect(tableOf(...lines).rows.map(({ group }) => group)).toEqual([
+      '+ create · Dr Rossi',
+      '~ update · Dr Rossi',
+      '− remove · Dr Verdi',
+    ]);
+  });
+
+  test('fold the targets of a page from the sixth target on, with their counts', () => {
+    const foldsOf = (count: number) => {
+      const targets = Array.from({ length: count }, (_, at) => ({ ...TARGET, target: `doctor-${at}`, lines }));
+      return planDocument({ ...PLANNED, targets }, 'en').blocks.flatMap((block) =>
+        block.is === 'section' ? [block.folded] : [],
+      );
+    };
+    expect(foldsOf(5)).toEqual(Array.from({ length: 5 }, () => undefined));
+    expect(new Set(foldsOf(6))).toEqual(
+      new Set([[words.create(1), words.update(1), words.held(1), words.unchanged(9)].join(' · ')]),
+    );
   });
 });
 

@@ -244,7 +244,11 @@ function printBlock(context: PageContext, block: Block): Html {
     case 'table':
       return printTable(context, block);
     case 'section': {
-      const { id, heading, sideText, blocks } = block;
+      const { id, heading, sideText, folded, blocks } = block;
+      if (folded !== undefined) {
+        const summary = html`<strong>${heading}</strong> ${sideText} <span class="quiet">${folded}</span>`;
+        return unfolding(id, summary, html`<div class="stack">${printHtml(context, blocks)}</div>`);
+      }
       const extra = sideText === null ? null : html`<span class="quiet">${sideText}</span>`;
       return section(id, heading, printHtml(context, blocks), extra);
     }
@@ -257,7 +261,26 @@ function printStep(context: PageContext, { name, state, at, lines }: DocumentSte
   return html`<li class="${state}"><p class="name">${name} ${when}</p>${shownLines.map((line) => html`<p>${inlineHtml(context, line)}</p>`)}</li>`;
 }
 
-function printTable(context: PageContext, { caption, headings, rows, most, more }: DocumentTable): Html {
+/** Rows of a table that a page shows without folding. */
+const MOST_UNFOLDED = 20;
+
+function printTable(context: PageContext, block: DocumentTable): Html {
+  const { caption, rows } = block;
+  const groups = Map.groupBy(rows, ({ group }) => group ?? null);
+  if (rows.length <= MOST_UNFOLDED || groups.has(null)) return printRows(context, block);
+  // Groups share the maximum number of rows; what a group omits is stated in the group.
+  let left = block.most.page;
+  const folds = [...groups].map(([group, ofGroup], at) => {
+    const most = { ...block.most, page: left };
+    left = Math.max(0, left - ofGroup.length);
+    const content = printRows(context, { ...block, caption: `${caption}, ${group}`, rows: ofGroup, most });
+    const summary = html`${group} <span class="quiet">${ofGroup.length}</span>`;
+    return unfolding(`${ofGroup[0]?.id ?? at}-group`, summary, html`<div>${content}</div>`);
+  });
+  return html`<div class="folds">${folds}</div>`;
+}
+
+function printRows(context: PageContext, { caption, headings, rows, most, more }: DocumentTable): Html {
   const shown = rows.slice(0, most.page).map(({ cells, ...row }) => ({
     ...row,
     cells: cells.map((cell) =>
@@ -265,5 +288,6 @@ function printTable(context: PageContext, { caption, headings, rows, most, more 
     ),
   }));
   const rest = rows.length - shown.length;
-  return html`${table(caption, headings, shown)}${rest > 0 ? html`<p class="quiet">${inlineHtml(context, more(rest))}</p>` : null}`;
+  const list = shown.length === 0 ? null : table(caption, headings, shown);
+  return html`${list}${rest > 0 ? html`<p class="quiet">${inlineHtml(context, more(rest))}</p>` : null}`;
 }

@@ -77,6 +77,41 @@ describe('a table', () => {
       );
     expect([document(2), document(3)]).toEqual(['Id a b 1 more', 'Id a b c']);
   });
+
+  test('of a document folds its groups above twenty rows, each with its number, and says what a group leaves out', () => {
+    const rowsOf = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        cells: [`r${at}.`],
+        id: `r${at}`,
+        group: at < 20 ? 'create' : 'remove',
+      }));
+    const document = (count: number, page = 100) =>
+      String(
+        printHtml(english, [
+          {
+            ...{ is: 'table', caption: 'Plan', headings: ['Id'], rows: rowsOf(count), most: { page, terminal: 9 } },
+            more: (rest: number) => `${rest} more`,
+          },
+        ]),
+      );
+    expect(document(20)).not.toContain('<details');
+    const folds = (page: string) => page.split('<details').slice(1).map(wordsOf);
+    const [create = '', remove = ''] = folds(document(22));
+    expect(create).toMatch(/create 20 Plan, create Id r0\. .* r19\.$/);
+    expect(remove).toMatch(/remove 2 Plan, remove Id r20\. r21\.$/);
+    expect(folds(document(22, 21))[1]).toMatch(/remove 2 .* r20\. 1 more$/);
+    expect(folds(document(22, 10))).toEqual([
+      expect.stringMatching(/create 20 .* r9\. 10 more$/),
+      expect.stringMatching(/remove 2 2 more$/),
+    ]);
+  });
+
+  test('of a document is part of a folded section, if the section is folded', () => {
+    const section = { is: 'section', id: 's', heading: 'doctor', sideText: 'Dr Rossi', folded: '3 to create' } as const;
+    const page = String(printHtml(english, [{ ...section, blocks: [{ is: 'empty', text: 'inside' }] }]));
+    expect(wordsOf(page)).toBe('doctor Dr Rossi 3 to create inside');
+    expect(page).toMatch(/^<details id="s"><summary>.*3 to create<\/span><\/summary>/);
+  });
 });
 
 describe('a form that changes something', () => {

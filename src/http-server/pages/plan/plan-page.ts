@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { newestPlan, planSummary, storePlan } from '../../../control/plan.ts';
 import type { SyncResult } from '../../../control/status-schemas.ts';
 import { type BegunTask, openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
-import { clinicAddress } from '../../../documents/document.ts';
+import { type Block, clinicAddress } from '../../../documents/document.ts';
 import { planDocument } from '../../../documents/plan.ts';
 import { PLAN } from '../../../documents/texts/plan.ts';
 import { type Html, html } from '../../../model/html.ts';
@@ -117,13 +117,32 @@ function renderPlan(context: PageContext, tenant: string, plan: StoredPlan | nul
     return options.isAfter
       ? html`<div class="buttons">${make}</div>`
       : emptyState(words.empty, html`<p>${words.intro}</p>${make}`);
-  const applies = options.mayApply ? applyForm(context, tenant, plan, options.reason) : null;
-  return html`<p>${words.intro}</p>${printHtml(context, planDocument(plan, context.language).blocks)}<div class="stack">${applies}<div class="buttons">${make}</div></div>`;
+  const actions = options.mayApply
+    ? html`<div class="buttons sticky">${applyForm(context, tenant, plan, options.reason)}${make}</div><p class="quiet">${words.applyHelp}</p>`
+    : null;
+  const { blocks } = planDocument(plan, context.language);
+  return html`<p>${words.intro}</p><div class="decided">${actions}${foldedTogether(context, blocks)}</div>`;
 }
 
-function applyForm({ visitor, language }: PageContext, tenant: string, { id }: StoredPlan, reason: Html | null): Html {
-  const words = PLAN[language];
-  return html`<form method="post" action="${clinicAddress(tenant, '/plan')}" class="stack">${csrfField(visitor)}${hiddenFields({ apply: id })}${reason}<p class="quiet">${words.applyHelp}</p><div class="buttons"><button class="button main">${words.apply}</button></div></form>`;
+/** Folded sections follow each other as one list. */
+function foldedTogether(context: PageContext, blocks: readonly Block[]): Html {
+  const isFold = (block: Block) => block.is === 'section' && block.folded !== undefined;
+  const folds = blocks.filter(isFold);
+  const list = folds.length === 0 ? null : html`<div class="folds">${printHtml(context, folds)}</div>`;
+  return html`${printHtml(
+    context,
+    blocks.filter((block) => !isFold(block)),
+  )}${list}`;
+}
+
+function applyForm(
+  { visitor, language }: PageContext,
+  tenant: string,
+  { id, targets }: StoredPlan,
+  reason: Html | null,
+): Html {
+  const changes = targets.flatMap(({ lines }) => lines).filter(({ decision }) => decision === 'write').length;
+  return html`<form method="post" action="${clinicAddress(tenant, '/plan')}" class="buttons">${csrfField(visitor)}${hiddenFields({ apply: id })}${reason}<button class="button main">${PLAN[language].apply(changes)}</button></form>`;
 }
 
 /** Renders the progress of making or applying a plan; null if the plan itself shows the result. */
