@@ -143,19 +143,19 @@ export function goneSince(
 
 /**
  * Counts departures on each of the last thirty local days, oldest first, today last.
- * @param when.knownFromAt start of the counts, for example when the target was first read; null if only the departures themselves are known
+ * @param when.countedFromAt start of the counts, for example when the target was first read; null if only the departures themselves are known
  */
 export function goneOnDates(
   gone: TargetProof['gone'],
-  { now, zone, knownFromAt }: { now: Instant; zone: string; knownFromAt: Instant | null },
+  { now, zone, countedFromAt }: { now: Instant; zone: string; countedFromAt: Instant | null },
 ): GoneDay[] {
   const today = Date.parse(localDate(zone, now));
-  const earliest = Math.min(knownFromAt ?? now, ...Object.keys(gone).map((field) => hourOf(field) * HOUR_MS));
-  const firstKnown = localDate(zone, earliest);
+  const earliest = Math.min(countedFromAt ?? now, ...Object.keys(gone).map((field) => hourOf(field) * HOUR_MS));
+  const firstCounted = localDate(zone, earliest);
   const days = new Map<string, GoneDay>();
   for (let before = GONE_DAYS - 1; before >= 0; before -= 1) {
     const date = new Date(today - before * DAY_MS).toISOString().slice(0, 10);
-    days.set(date, { date, counts: date < firstKnown ? null : nothingGone() });
+    days.set(date, { date, counts: date < firstCounted ? null : nothingGone() });
   }
   for (const [field, count] of Object.entries(gone)) {
     const counts = days.get(localDate(zone, hourOf(field) * HOUR_MS))?.counts;

@@ -165,7 +165,7 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
       const fields = await redis.hgetall(keys.target(tenant, target));
       const proof = proofs.of(target, fields);
       const adoptedAt = fields.adoptedAt === undefined ? null : openNumber(fields.adoptedAt, origin);
-      return goneOnDates(proof?.gone ?? {}, { now, zone, knownFromAt: proof === null ? null : adoptedAt });
+      return goneOnDates(proof?.gone ?? {}, { now, zone, countedFromAt: proof === null ? null : adoptedAt });
     },
   };
 }

@@ -269,10 +269,10 @@ function printTable(context: PageContext, block: DocumentTable): Html {
   const groups = Map.groupBy(rows, ({ group }) => group ?? null);
   if (rows.length <= MOST_UNFOLDED || groups.has(null)) return printRows(context, block);
   // Groups share the maximum number of rows; what a group omits is stated in the group.
-  let left = block.most.page;
+  let remaining = block.most.page;
   const folds = [...groups].map(([group, ofGroup], at) => {
-    const most = { ...block.most, page: left };
-    left = Math.max(0, left - ofGroup.length);
+    const most = { ...block.most, page: remaining };
+    remaining = Math.max(0, remaining - ofGroup.length);
     const content = printRows(context, { ...block, caption: `${caption}, ${group}`, rows: ofGroup, most });
     const summary = html`${group} <span class="quiet">${ofGroup.length}</span>`;
     return unfolding(`${ofGroup[0]?.id ?? at}-group`, summary, html`<div>${content}</div>`);

@@ -62,11 +62,14 @@ function heldSummary({ language }: PageContext, view: HoldView): Html {
   const { kind, target, state } = hold;
   const count = items.length;
   const details = [calendar === null ? null : target, connector].filter((each) => each !== null).join(', ');
-  const place = `“${calendar ?? target}”${details === '' ? '' : ` (${details})`}`;
+  const destination = `“${calendar ?? target}”${details === '' ? '' : ` (${details})`}`;
   const what =
     kind === 'corrections'
       ? words.messages(count)
-      : (isDivisible ? words.removals : kind === 'manual-changes' ? words.restorations : words.changes)(count, place);
+      : (isDivisible ? words.removals : kind === 'manual-changes' ? words.restorations : words.changes)(
+          count,
+          destination,
+        );
   const agendas = byAgenda(items).flatMap(({ agenda, items: ofAgenda }) =>
     agenda === null ? [] : [`${agenda.name ?? agenda.id} ${ofAgenda.length}`],
   );

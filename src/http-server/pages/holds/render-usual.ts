@@ -27,7 +27,7 @@ export function renderUsual(context: PageContext, usual: UsualChanges, held: num
   const byDay = table(words.changesByDay, [words.day, words.items], rows);
   const [first, last] = [days.at(0)?.date, days.at(-1)?.date];
   const chart = html`<div class="chart"><span class="top">${highest}</span><span class="zero">0</span>${bars(usual, { held, highest, summary })}<span class="days"><span>${first === undefined ? null : day(first)}</span><span>${last === undefined ? null : day(last)}</span><strong>${words.thisHold(held)}</strong></span></div>`;
-  const figure = html`<figure class="usual"><figcaption>${sentence} <span class="quiet">${knownSentence(context, usual)} ${words.uncounted}</span></figcaption>${chart}</figure>`;
+  const figure = html`<figure class="usual"><figcaption>${sentence} <span class="quiet">${sinceSentence(context, usual)} ${words.uncounted}</span></figcaption>${chart}</figure>`;
   return section('usual', words.usual, html`${figure}${unfolding('usual-days', words.asTable, byDay)}`);
 }
 
@@ -42,7 +42,7 @@ function usualSentence(context: PageContext, { days, range }: UsualChanges): str
 }
 
 /** Returns from which day on the changes are known; empty if all days are. */
-function knownSentence(context: PageContext, { days, range }: UsualChanges): string {
+function sinceSentence(context: PageContext, { days, range }: UsualChanges): string {
   const first = days.find(({ count }) => count !== null);
   if (range === null || first === undefined || first === days[0]) return '';
   return HOLDS[context.language].knownSince(dayFormat(context)(first.date));
@@ -56,14 +56,14 @@ function bars(
   const heightOf = (count: number) => (count === 0 ? 1 : Math.max(3, Math.round((count / highest) * HEIGHT)));
   const bar = (x: number, width: number, count: number, kind: string) =>
     html`<rect class="${kind}" x="${x}" y="${HEIGHT - heightOf(count)}" width="${width}" height="${heightOf(count)}"/>`;
-  const known = days.map(({ count }, at) =>
+  const daily = days.map(({ count }, at) =>
     count === null
       ? html`<rect class="unknown-day" x="${at * STEP}" y="0" width="${STEP}" height="${HEIGHT}"/>`
       : bar(at * STEP, BAR, count, 'usual-day'),
   );
   const holdAt = days.length * STEP + GAP;
   const width = holdAt + HOLD_BAR;
-  return html`<svg role="img" aria-label="${summary}" viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none"><title>${summary}</title>${known}${bar(holdAt, HOLD_BAR, held, 'this-hold')}</svg>`;
+  return html`<svg role="img" aria-label="${summary}" viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none"><title>${summary}</title>${daily}${bar(holdAt, HOLD_BAR, held, 'this-hold')}</svg>`;
 }
 
 /** Formats a local date, such as `2026-11-02`, as `2 Nov`. */
