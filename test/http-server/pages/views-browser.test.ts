@@ -81,7 +81,8 @@ describe.skipIf(whyNoBrowser !== null)(`in a browser (${whyNoBrowser ?? 'Chromiu
     await expectText();
     await page.goto(`${world().base}${BASE}/plan`);
     await page.getByRole('button', { name: 'Create plan' }).click();
-    await page.locator('table').first().waitFor();
+    await page.locator('.folds > details > summary').first().click();
+    await page.locator('.folds table').first().waitFor();
     await expectText();
   });
 });
