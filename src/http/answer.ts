@@ -48,18 +48,9 @@ export async function readLongJson(
   throw unparsed(body, label, mostValues, () => parsed.fault === 'costly');
 }
 
-/** Joins the parts of a body, with pauses: fresh memory of many mebibytes at once takes a tenth of a second on some hosts. */
+/** Returns the body of an answer, joined with pauses. */
 export function* joinedBody(answer: Pick<HttpResponse, 'body' | 'parts'>): Pieces<Buffer> {
-  const { parts } = answer;
-  if (parts === undefined) return answer.body;
-  const body = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    body.set(part, at);
-    at += part.length;
-    yield;
-  }
-  return body;
+  return answer.parts === undefined ? answer.body : yield* answer.parts.joined();
 }
 
 function requireText(answer: Pick<HttpResponse, 'headers' | 'body'>, label: string): void {

@@ -2,9 +2,11 @@ import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/logge
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isModestJson, MOST_VALUES } from '../model/json.ts';
+import { atOnce } from '../model/pieces.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { OPERATORS_REACH, PUBLIC_REACH, type Reach } from '../settings/outbound-schema.ts';
 import { type Resolve, wayTo } from './pinned.ts';
+import { ReceivedBytes } from './received-bytes.ts';
 import { retryAfterMs } from './retry.ts';
 import { answerTooLarge, stopped, transmit } from './transport.ts';
 
@@ -57,8 +59,8 @@ export interface HttpResponse {
   status: number;
   headers: Headers;
   body: Buffer;
-  /** Chunks of the body as received, for callers that do not need `body`, which is joined on first access. */
-  parts?: readonly Uint8Array[];
+  /** The body as received, for callers that do not need `body`, which is joined on first access. */
+  parts?: ReceivedBytes;
   /** Wait that the answer requests, by `retry-after.ts`; null if the answer names no usable wait. */
   retryAfterMs: number | null;
 }
@@ -254,19 +256,17 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
   return {
     ...{ ...head, body },
     async whole() {
-      return joinedLater(head, await Array.fromAsync(body));
+      return joinedLater(head, new ReceivedBytes(await Array.fromAsync(body)));
     },
   };
 }
 
-function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Array[]): HttpResponse {
-  let joined: Buffer | null = null;
+function joinedLater(head: Omit<HttpResponse, 'body'>, parts: ReceivedBytes): HttpResponse {
   return {
     ...head,
     parts,
     get body() {
-      joined ??= Buffer.concat(parts);
-      return joined;
+      return atOnce(parts.joined());
     },
   };
 }

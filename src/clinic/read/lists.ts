@@ -144,7 +144,7 @@ export function readList<Row>(
   async function received(answer: HttpResponse): Promise<ReceivedPage<Row>> {
     const { headers } = answer;
     const pieces = memory.page(url, answer, (cached) => pageOf(answer, form, cached));
-    const page = await inPieces(pieces, call.signal);
+    const page = await inPieces(pieces, call.signal).finally(() => answer.parts?.release());
     const [address, room] = [url, hasRoom(paging, { ...seen, pages: seen.pages + 1 }, page.rows.length)];
     const allow = (isFollowed: boolean) => {
       if (isShownByRows(paging, headers, { isFollowed, hasRoom: room })) memory.maySkip(address, headers);

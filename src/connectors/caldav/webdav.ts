@@ -208,7 +208,7 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
   const ambiguous = WRITES.has(request.method);
   if (status === 429) throw errors.make('rate-limited', { status, retryAfterMs });
   if (status >= 502 && status <= 504) throw errors.make('server-unavailable', { status, retryAfterMs, ambiguous });
-  const body = response.parts ?? [response.body];
+  const body = [...(response.parts ?? [response.body])];
   if (status === 200 && /^\s*<(!doctype html|html)/i.test(startOf(body))) {
     throw errors.make('not-a-caldav-answer', { status, ambiguous });
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { type CachedPage, cachedStretches, type PageForm, pageOf } from '../../../src/clinic/read/list-page.ts';
+import { ReceivedBytes } from '../../../src/http/received-bytes.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { MOST_VALUES } from '../../../src/model/json.ts';
 import { atOnce } from '../../../src/model/pieces.ts';
@@ -185,7 +186,8 @@ test('a long text that cannot be split has a lower limit, and one that was cut o
 test('a body in parts is joined in pieces', () => {
   const text = JSON.stringify({ data: rowsOf([1, 2, 3]) });
   const { headers } = answerOf('');
-  const parts = [text.slice(0, 20), text.slice(20, 21), text.slice(21)].map((part) => Buffer.from(part));
+  const chunks = [text.slice(0, 20), text.slice(20, 21), text.slice(21)].map((part) => Buffer.from(part));
+  const parts = new ReceivedBytes(chunks);
   const body = Buffer.from('not read');
   expect(atOnce(pageOf({ headers, body, parts }, formOf(), null)).rows.map(({ row }) => row)).toEqual(
     rowsOf([1, 2, 3]),
