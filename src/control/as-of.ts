@@ -19,6 +19,7 @@ export function withoutFuture(tenant: TenantStatus, now: Instant): TenantStatus 
     targets: tenant.targets.map((target) => ({
       ...proved(target),
       checkedAt: past(target.checkedAt),
+      lastWrittenAt: past(target.lastWrittenAt),
       soonAsOf: past(target.soonAsOf),
       exceptGapsAsOf: past(target.exceptGapsAsOf),
     })),

@@ -92,6 +92,7 @@ export const targetStatus = z.object({
   checkedAt: instant
     .nullable()
     .describe("Last time when clinic-mirror compared the target's objects with its writes; null before the first time"),
+  lastWrittenAt: instant.nullable().describe('Last time when the target confirmed a write; null before the first'),
   /** Instant of clinic data planned for the next two days; null before the first plan. For CRMs, equal to the full plan. */
   soonAsOf: instant.nullable(),
   gaps: z.array(gap),

@@ -314,6 +314,7 @@ export async function targetStatus(
     ...syncStateOf(reason, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
     inSyncAsOf: isInSync ? plannedAsOf : record.idleAsOf,
     checkedAt: record.drift?.checkedAt ?? null,
+    lastWrittenAt: record.lastWrittenAt,
     soonAsOf: later(plannedAsOf, record.soonAsOf),
     gaps: [...gaps],
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,

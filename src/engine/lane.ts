@@ -191,6 +191,7 @@ export async function openContainer(
     plannedAsOf: null,
     idleAsOf: null,
     writtenOnceAt: null,
+    lastWrittenAt: null,
     failure: null,
     pausedUntil: null,
   };

@@ -201,6 +201,8 @@ export interface StoredTarget {
    * information.
    */
   writtenOnceAt: Instant | null;
+  /** Last time when the target confirmed a write into its present container; null before the first. */
+  lastWrittenAt: Instant | null;
   /** Last time when a plan was stored in the outbox, under the configuration at that time. */
   lastPlannedAt: Instant | null;
   /** Configuration generation of this plan; null without a plan under a numbered configuration. */

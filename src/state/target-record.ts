@@ -194,7 +194,15 @@ const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'ad
 
 const NUMBERS = [
   ...(['wentBackAt', 'plannedAsOf', 'soonAsOf', 'idleAsOf', 'lastPlannedAt', 'plannedUnder'] as const),
-  ...(['comparableUnder', 'replacedAt', 'writtenOnceAt', 'pausedUntil', 'pausedAt', 'readWholeAt'] as const),
+  ...([
+    'comparableUnder',
+    'replacedAt',
+    'writtenOnceAt',
+    'lastWrittenAt',
+    'pausedUntil',
+    'pausedAt',
+    'readWholeAt',
+  ] as const),
 ];
 type NumberName = (typeof NUMBERS)[number];
 

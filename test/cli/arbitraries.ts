@@ -82,6 +82,7 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
   ),
   inSyncAsOf: times,
   checkedAt: times,
+  lastWrittenAt: times,
   soonAsOf: times,
   gaps,
   exceptGapsAsOf: times,

@@ -72,6 +72,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         health: 'ok',
         inSyncAsOf: 0,
         checkedAt: 0,
+        lastWrittenAt: 0,
         soonAsOf: 0,
         gaps: [],
         exceptGapsAsOf: null,

@@ -16,7 +16,10 @@ const NOW = 1_800_000_000_000;
 /** A tenant with one target, both in sync as of a time. */
 function inSyncAsOf(at: number | null): TenantStatus {
   const proof = { inSyncAsOf: at, sync: 'in-sync' };
-  return { ...proof, targets: [{ ...proof, soonAsOf: at, exceptGapsAsOf: at }] } as unknown as TenantStatus;
+  return {
+    ...proof,
+    targets: [{ ...proof, soonAsOf: at, exceptGapsAsOf: at, lastWrittenAt: at }],
+  } as unknown as TenantStatus;
 }
 
 test.each([
@@ -27,7 +30,9 @@ test.each([
 ])('a time %s', (_, at, shown, sync) => {
   const tenant = withoutFuture(inSyncAsOf(at), NOW);
   expect(tenant).toMatchObject({ inSyncAsOf: shown, sync });
-  expect(tenant.targets).toMatchObject([{ inSyncAsOf: shown, sync, soonAsOf: shown, exceptGapsAsOf: shown }]);
+  expect(tenant.targets).toMatchObject([
+    { inSyncAsOf: shown, sync, soonAsOf: shown, exceptGapsAsOf: shown, lastWrittenAt: shown },
+  ]);
 });
 
 test.each([

@@ -26,6 +26,7 @@ export function targetOf(reason: TargetReason | null, changes: Partial<TargetSta
   const times = {
     inSyncAsOf: NOW,
     checkedAt: NOW,
+    lastWrittenAt: NOW,
     soonAsOf: NOW,
     exceptGapsAsOf: null,
     heldSinceAt: null,

@@ -255,6 +255,20 @@ describe('ids that the configuration names', () => {
 });
 
 describe('status', () => {
+  test('shows when a target last confirmed a write; a cycle without changes keeps the time', async () => {
+    const { tenant, clinic, clock } = openBooked(redis, 2);
+    const writtenAt = async () => (await stateOf(tenant))?.lastWrittenAt;
+    expect(await writtenAt()).toBeNull();
+    await cycle(tenant);
+    expect(await writtenAt()).toBe(NOW);
+    clock.now += HOUR_MS;
+    await cycle(tenant);
+    expect(await writtenAt()).toBe(NOW);
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 99 }));
+    await cycle(tenant);
+    expect(await writtenAt()).toBe(clock.now);
+  });
+
   test('shows every tenant, including skipped ones, and a single one by name', async () => {
     const tenants = ['studio-rossi', 'studio-bianchi'].map(
       (id) => openBooked(redis, 0, { id, name: `Studio ${id}` }).tenant,

@@ -20,6 +20,7 @@ const UNTOUCHED: StoredTarget = {
   soonAsOf: null,
   idleAsOf: null,
   writtenOnceAt: null,
+  lastWrittenAt: null,
   lastPlannedAt: null,
   plannedUnder: null,
   comparableUnder: null,

@@ -27,7 +27,7 @@ interface Table {
 interface OutboxParts {
   leases: Pick<MemoryLeases, 'check'>;
   links: MemoryLinks;
-  targets: Pick<MemoryTargets, 'recordOf' | 'overtake'>;
+  targets: Pick<MemoryTargets, 'recordOf' | 'overtake' | 'recordWritten'>;
 }
 
 /** Outboxes in memory. Each method is one atomic step. Journals of runs are not recorded. */
@@ -115,7 +115,10 @@ export class MemoryOutbox implements ChangeTable {
     const written = new Map<string, Link | null>();
     for (const settlement of settlements) {
       if ('link' in settlement) written.set(settlement.entry.recordId, settlement.link);
-      if (settlement.kind === 'done') this.#recordDone(target, settlement, { now, recordTakenOut });
+      if (settlement.kind === 'done') {
+        this.#recordDone(target, settlement, { now, recordTakenOut });
+        targets.recordWritten(target, now);
+      }
       if (settlement.kind === 'superseded') {
         this.#raise(target, settlement.found);
         targets.overtake(target);

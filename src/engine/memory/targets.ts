@@ -12,7 +12,14 @@ const NO_COUNTS = { created: 0, updated: 0, deleted: 0, adopted: 0, overtaken: 0
 /** State of a target before its preparation. */
 const NEW: StoredTarget = {
   ...{ container: null, adoptedAt: null, wentBackAt: null, plannedAsOf: null, soonAsOf: null, idleAsOf: null },
-  ...{ writtenOnceAt: null, lastPlannedAt: null, plannedUnder: null, comparableUnder: null, firstRunApprovedAt: null },
+  ...{
+    writtenOnceAt: null,
+    lastWrittenAt: null,
+    lastPlannedAt: null,
+    plannedUnder: null,
+    comparableUnder: null,
+    firstRunApprovedAt: null,
+  },
   ...{ replacedAt: null, failure: null, unconfirmed: 0, gaps: null, drift: null, cursor: null, readWholeAt: null },
   ...{ lookedOutsideTo: null, pausedUntil: null, pausedAt: null, outage: null, ...NO_COUNTS, ambiguous: 0 },
   ...{ copies: [], notRemovedByPolicy: [], notUpdatedByPolicy: [], refusedThere: {}, readBack: null },
@@ -102,6 +109,11 @@ export class MemoryTargets implements TargetTable {
   /** As {@link MemoryTargets.recordOvertaken}, in one step with other changes. */
   overtake(target: string): void {
     this.#change(target, { plannedAsOf: null, overtaken: this.recordOf(target).overtaken + 1 });
+  }
+
+  /** Records that the target confirmed a write, in one step with other changes. */
+  recordWritten(target: string, now: Instant): void {
+    this.#change(target, { lastWrittenAt: now });
   }
 
   async count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void> {

@@ -50,7 +50,10 @@ for at = 8, #ARGV, 8 do
   local kind, recordId, revision = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
   local isWritten = kind == 'done' or kind == 'superseded'
   if isWritten then writeLink(KEYS[tonumber(ARGV[at + 3])], recordId, ARGV[at + 4]) end
-  if kind == 'done' then recordDone(recordId, at) end
+  if kind == 'done' then
+    recordDone(recordId, at)
+    redis.call('HSET', target, 'lastWrittenAt', now)
+  end
   if kind == 'superseded' then
     -- A superseded change is not in the target: neither the plan nor a running plan proves freshness.
     raise(target, ARGV[at + 6])

@@ -141,6 +141,15 @@ describe('a change', () => {
   });
 });
 
+test('the time of the last write is that of a confirmed write, not of a failed one', async () => {
+  const { targetStore, complete, first } = await open(write('a'));
+  const writtenAt = async () => (await targetStore.read(TARGET)).lastWrittenAt;
+  await complete({ entry: await first(), kind: 'retry', error: 'timeout', dueAt: NOW, parked: false });
+  expect(await writtenAt()).toBeNull();
+  await complete({ entry: await first(), kind: 'done', link: linkOf('a') });
+  expect(await writtenAt()).toBe(NOW);
+});
+
 test('removed objects, and writes while a feed is followed, are remembered', async () => {
   const { outbox, links, targetStore, lease, first } = await open(removal('a'));
   await targetStore.write(TARGET, { cursor: 'c' });
