@@ -11,7 +11,7 @@ export function standIn<Settings>(
   apply: (context: ConnectorContext<Settings>) => Connector<Item>['apply'],
 ): ConnectorModule<unknown, Item> {
   return {
-    ...{ name, streams: ['appointments'], holds: 'events' },
+    ...{ name, vendor: name, streams: ['appointments'], holds: 'events' },
     supports: {
       ...{ operations: ['create', 'update', 'delete'], batchSize, concurrency: 1 },
       ...{ revivesKeys: true, keys: 'enforced', duplicatesAreOurs: false, erases: [] },

@@ -7,6 +7,7 @@ import { type JsonCalendarSettings, settingsSchema } from './schemas.ts';
 /** Connector for calendars that are JSON files. */
 export const jsonCalendar: ConnectorModule<JsonCalendarSettings> = {
   name: 'json-calendar',
+  vendor: 'JSON file',
   streams: ['appointments'],
   holds: 'events',
   supports: {

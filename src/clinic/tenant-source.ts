@@ -41,6 +41,8 @@ export interface TenantSource {
   /** URL of an appointment in the clinic system, with `{id}` for its id; null if the profile has none. */
   readonly pageUrl: string | null;
   agendas(signal: AbortSignal): Promise<Agenda[]>;
+  /** Returns the agendas as this process last read them, without a request; empty before the first read. */
+  knownAgendas(): readonly Agenda[];
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
   patients(signal: AbortSignal): Promise<Patient[]>;
@@ -85,6 +87,8 @@ export interface SourceMemory {
   bound: string | null;
   /** Last read data by name. */
   lists: Map<string, { value: unknown; readAt: Instant; login: Instant | null }>;
+  /** Agendas as last read, of any age: names for display. */
+  agendas: readonly Agenda[];
   /** Observed paging of each list: a list without evidence is tested once. */
   pagings: ClinicContext['pagings'];
   /** Zones for appointment rows. */
@@ -93,7 +97,7 @@ export interface SourceMemory {
 }
 
 export function emptySourceMemory(): SourceMemory {
-  return { bound: null, lists: new Map(), pagings: new Map(), zones: createZoneCache(), remarks: null };
+  return { bound: null, lists: new Map(), agendas: [], pagings: new Map(), zones: createZoneCache(), remarks: null };
 }
 
 const NO_MEMORY: TenantMemory = {
@@ -143,7 +147,12 @@ export function createTenantSource(
         confirmComplete(context, name, snapshot),
       );
   const invoices = createInvoiceReader(context);
-  const agendas = catalogue('agendas', calls('agendas', compileAgendaRows));
+  const listAgendas = catalogue('agendas', calls('agendas', compileAgendaRows));
+  const agendas = async (signal: AbortSignal) => {
+    const found = await listAgendas(signal);
+    own.agendas = found;
+    return found;
+  };
   const locations = catalogue('locations', calls('locations', compileLocationRows));
   // Forbidden lists are not requested with each read.
   const sites = cached('places', async (signal) => ({
@@ -155,6 +164,7 @@ export function createTenantSource(
     tenantId: tenant.get,
     pageUrl: context.profile.appointments.pageUrl,
     agendas,
+    knownAgendas: () => own.agendas,
     locations,
     treatments: catalogue('treatments', calls('treatments', compileTreatmentRows)),
     patients: catalogue('patients', patients),

@@ -62,6 +62,7 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
     crm,
     configuration: target,
     identity,
+    vendor: module.vendor,
     supports: {
       ...supports,
       keys: keysOf?.(target.settings, stream) ?? supports.keys,

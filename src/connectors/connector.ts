@@ -231,6 +231,8 @@ export interface Connector<Wanted extends Item = CalendarItem> {
 /** Single export of a connector: its capabilities, its requirements, and its constructor. */
 export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item = CalendarItem> {
   readonly name: string;
+  /** Name of the vendor or of the kind of target, for readers. */
+  readonly vendor: string;
   /** Streams that the connector's targets support; a calendar connector supports only appointments. */
   readonly streams: readonly StreamName[];
   /** Content of the targets: events of a calendar, or objects of a CRM, whose targets have a `crm` part. */

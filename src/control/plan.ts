@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import type { TargetSetup } from '../domain/cycle-input.ts';
 import { fieldTeller, hasPlainTitles } from '../domain/field-changes.ts';
 import type { TargetPlan } from '../domain/plan-targets.ts';
@@ -20,6 +19,7 @@ import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches, type MatchSource } from './matching.ts';
 import type { SyncResult } from './status-schemas.ts';
 import { syncTenant } from './sync.ts';
+import { configuredCalendarOf } from './target-names.ts';
 import { heldObjects } from './target-objects.ts';
 
 /** Reads clinic, state and the affected target objects, and returns the differences. Writes nothing. */
@@ -145,19 +145,11 @@ async function existingOf(
   }
 }
 
-/** Setting that identifies a calendar. */
-const calendarSettings = z.object({
-  calendar: z.union([
-    z.object({ create: z.string() }).transform(({ create }) => create),
-    z.object({ id: z.string() }).transform(({ id }) => id),
-    z.string(),
-  ]),
-});
-
 /** Returns the name or configured id of a target's calendar; null for a CRM, and for a calendar configured by URL. */
 export function calendarOf({ crm, configuration }: TargetSetup): string | null {
   if (crm !== null) return null;
-  return calendarSettings.safeParse(configuration.settings).data?.calendar ?? null;
+  const { name, id } = configuredCalendarOf(configuration);
+  return name ?? id;
 }
 
 function titleOf({ wanted }: PlannedChange, { configuration }: TargetSetup): string | null {

@@ -30,6 +30,8 @@ import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } fro
 export interface OpenTarget extends Omit<EngineTarget, 'stream' | 'connector' | 'configuration'>, ClinicTarget {
   configuration: TargetConfiguration;
   supports: ConnectorSupports;
+  /** Name of the vendor or of the kind of target. */
+  vendor: string;
   connector: Connector<Item>;
 }
 

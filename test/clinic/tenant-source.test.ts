@@ -133,3 +133,11 @@ test('pages with ids above 2^53 that differ in the last digit are different; web
     expect(data).toMatchObject({ appointmentId: id, agendaId: id, patientId: id });
   }
 });
+
+test('the agendas as last read stay known without a request, also after the cache was discarded', async () => {
+  await using clinic = await openClinicOf({ id: 'a', name: 'Dr Rossi' });
+  expect(clinic.source.knownAgendas()).toEqual([]);
+  await clinic.source.agendas(unhurried());
+  clinic.source.invalidate();
+  expect(clinic.source.knownAgendas()).toMatchObject([{ id: 'a', name: 'Dr Rossi' }]);
+});

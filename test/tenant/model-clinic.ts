@@ -50,6 +50,7 @@ export function createModelClinic(booked = 0): ModelClinic {
     locationId: null,
     isActive: true,
   }));
+  let known: readonly Agenda[] = [];
   const treatmentList: Treatment[] = [];
   const clinic: ModelClinic = {
     appointments: hourly(booked),
@@ -71,7 +72,11 @@ export function createModelClinic(booked = 0): ModelClinic {
     tenantId: async () => 'clinic-tenant',
     pageUrl: null,
     remarks: () => [],
-    agendas: async () => agendaList,
+    agendas: async () => {
+      known = agendaList;
+      return agendaList;
+    },
+    knownAgendas: () => known,
     locations: async () => clinic.locationList,
     treatments: async () => treatmentList,
     async patients() {

@@ -205,6 +205,7 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
     crm,
     configuration: { ...targetConfiguration(id), ...configuration },
     identity,
+    vendor: 'Model',
     supports: model.supports,
     connector: model.open(identity.ownerTag),
     fingerprints,

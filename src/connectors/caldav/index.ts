@@ -9,6 +9,7 @@ import { type CaldavSettings, settingsSchema } from './schemas.ts';
  */
 export const caldav: ConnectorModule<CaldavSettings> = {
   name: 'caldav',
+  vendor: 'CalDAV',
   streams: ['appointments'],
   holds: 'events',
   supports: {

@@ -5,6 +5,7 @@ import { BATCH_SIZE, type FeedSettings, settingsSchema } from './schemas.ts';
 /** Connector for calendars that clients fetch from clinic-mirror (iCalendar, RFC 5545). */
 export const feed: ConnectorModule<FeedSettings> = {
   name: 'feed',
+  vendor: 'ICS feed',
   streams: ['appointments'],
   holds: 'events',
   defaultTitle: 'busy',

@@ -9,6 +9,7 @@ const SCOPES = 'https://www.googleapis.com/auth';
 /** Connector for Google Calendar API v3. Uses an existing calendar or creates a dedicated calendar. */
 export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
   name: 'google-calendar',
+  vendor: 'Google Calendar',
   streams: ['appointments'],
   holds: 'events',
   supports: {

@@ -34,6 +34,7 @@ const SUBSCRIPTION_SCOPES = [
 /** Connector for HubSpot's CRM: patients as contacts, appointments as their meetings, invoices as deals, or custom objects instead. */
 export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
   name: 'hubspot',
+  vendor: 'HubSpot',
   streams: ['patients', 'appointments', 'invoices'],
   holds: 'objects',
   supports: {

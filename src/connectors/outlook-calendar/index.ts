@@ -9,6 +9,7 @@ const SCOPES = 'https://graph.microsoft.com';
 /** Connector for the calendar part of Microsoft Graph. Uses an existing calendar of a mailbox or creates a dedicated calendar. */
 export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
   name: 'outlook-calendar',
+  vendor: 'Outlook',
   streams: ['appointments'],
   holds: 'events',
   supports: {

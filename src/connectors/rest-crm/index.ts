@@ -9,6 +9,7 @@ import { type RestCrmSettings, settingsSchema } from './schemas.ts';
 /** Connector for any CRM with a REST API, configured by a description of the API's calls. */
 export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
   name: 'rest-crm',
+  vendor: 'CRM',
   streams: ['patients', 'appointments', 'invoices'],
   holds: 'objects',
   supports: {

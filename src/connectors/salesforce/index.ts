@@ -7,6 +7,7 @@ import { type SalesforceSettings, settingsSchema } from './schemas.ts';
 /** Connector for Salesforce's REST API: contacts or person accounts, events and opportunities of an org, or custom objects. */
 export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
   name: 'salesforce',
+  vendor: 'Salesforce',
   streams: ['patients', 'appointments', 'invoices'],
   holds: 'objects',
   supports: {
