@@ -1,4 +1,4 @@
-import { sourceText } from '../documents/explain.ts';
+import { sourceText } from '../documents/explain-answer.ts';
 import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../features/reminders/schemas.ts';
 import { toZonedIso } from '../model/time.ts';
 import { firstRows } from './output.ts';

@@ -7,7 +7,7 @@ import { type Message, message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
-import type { Appointment } from '../model/records.ts';
+import { type Appointment, belongsTo } from '../model/records.ts';
 import type { SourceView } from '../model/schemas.ts';
 import { type Clock, hasPassed, type Instant } from '../model/time.ts';
 import type { Journal } from '../state/journal.ts';
@@ -20,6 +20,7 @@ import {
   type TargetExplanation,
   type TargetWay,
 } from './record-schemas.ts';
+import { agendaNameOf, targetNamesOf } from './target-names.ts';
 
 /** Known state of an appointment and its object. */
 interface AppointmentState {
@@ -87,12 +88,18 @@ export async function explain(
 ): Promise<Explanation> {
   const tenant = requireTenant(installation, tenantId);
   const { source, appointment } = await readSource(tenant, recordId, signal);
+  if (appointment !== null) await readNames(tenant, signal);
+  const names = targetNamesOf(tenant);
   const holds = await tenant.holds.list();
   const followers = [...tenant.targets.values()].filter(({ stream }) => stream === 'appointments');
-  const targets = followers.map((target) => explainTarget(tenant, target, recordId, { source, appointment, holds }));
+  const targets = followers.map(async (target) => ({
+    ...(await explainTarget(tenant, target, recordId, { source, appointment, holds })),
+    name: names.get(target.id)?.name ?? target.id,
+  }));
   const [last] = await tenant.runs.list(1);
   return {
     ...{ tenant: tenantId, appointment: recordId, source, askedAt: tenant.clock() },
+    doctor: appointment === null ? null : agendaNameOf(tenant, appointment.agendaId),
     lastCycle:
       last === undefined
         ? null
@@ -102,6 +109,15 @@ export async function explain(
           },
     targets: await Promise.all(targets),
   };
+}
+
+/** Reads the agendas, which each process caches for an hour. Names are optional: a list that cannot be read leaves ids. */
+async function readNames({ clinic }: { clinic: ClinicSource }, signal: AbortSignal): Promise<void> {
+  try {
+    await clinic.agendas(signal);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof MirrorError)) throw error;
+  }
 }
 
 /** Returns the present clinic state of an appointment. An unreachable clinic is also a valid result. */
@@ -133,7 +149,7 @@ async function explainTarget(
   target: OpenTarget,
   recordId: string,
   { source, appointment, holds }: { source: SourceView; appointment: Appointment | null; holds: readonly Hold[] },
-): Promise<TargetExplanation> {
+): Promise<Omit<TargetExplanation, 'name'>> {
   const isForgotten = (await tenant.tombstones.load())(appointment?.patientId ?? '');
   const [links, pending, record, pinned] = await Promise.all([
     tenant.links.readSome(target.id, [recordId]),
@@ -142,10 +158,19 @@ async function explainTarget(
     tenant.journal.pinned(target.id, tenant.clock()),
   ]);
   const link = links.get(recordId);
+  const isPinned = pinned.has(recordId);
+  const held = holds.filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId));
+  const way = await wayOf(tenant, target, recordId, {
+    clinic: source.state === 'there' ? source : source.state === 'absent' ? 'absent' : null,
+    ...{ link: link ?? null, pending, stored: record },
+  });
+  const isStored = link !== undefined || pending !== null || held.length > 0 || way.written.changes.length > 0;
+  const isOfAgenda = appointment !== null && belongsTo(appointment, target.configuration.agendas) !== false;
   return {
     target: target.id,
+    isConcerned: isOfAgenda || isPinned || isStored,
     connector: target.configuration.connector,
-    decision: decide(tenant, target, { source, appointment }, { isPinned: pinned.has(recordId), isForgotten }),
+    decision: decide(tenant, target, { source, appointment }, { isPinned, isForgotten }),
     link:
       link === undefined
         ? null
@@ -164,13 +189,10 @@ async function explainTarget(
             policy: auditRules(target.configuration).drift,
           },
     pending,
-    holds: holds.filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId)),
+    holds: held,
     failure: record.failure === null ? null : record.failure.code,
     ...withheldOf(target, record, recordId),
-    way: await wayOf(tenant, target, recordId, {
-      clinic: source.state === 'there' ? source : source.state === 'absent' ? 'absent' : null,
-      ...{ link: link ?? null, pending, stored: record },
-    }),
+    way,
   };
 }
 
@@ -182,7 +204,8 @@ function withheldOf(target: OpenTarget, record: StoredTarget, recordId: string):
   return notUpdated.includes(recordId) ? { withheld: { policy, change: 'update' } } : {};
 }
 
-function decide(
+/** Decides by the rules of a target whether it shows an appointment. */
+export function decide(
   { clock, configuration }: { clock: Clock; configuration: { paused: boolean } },
   target: OpenTarget,
   { source, appointment }: { source: SourceView; appointment: Appointment | null },

@@ -124,6 +124,10 @@ export const decision = z.object({ shown: z.boolean(), code: decisionCode, becau
 
 export const explainedTarget = z.object({
   target: z.string(),
+  name: z.string().describe('Display name: doctors or id, with the vendor'),
+  isConcerned: z
+    .boolean()
+    .describe('True if the target shows the agenda of the appointment, or if data of the appointment is stored for it'),
   connector: z.string(),
   decision,
   /** The last write to the target; null without a write. */
@@ -152,6 +156,10 @@ export const explanation = z.object({
   tenant: z.string(),
   appointment: z.string(),
   source,
+  doctor: z
+    .string()
+    .nullable()
+    .describe('Name of the agenda, or its id if the name is unknown; null if the clinic shows no appointment'),
   askedAt: instant.describe('Time of the request to the clinic'),
   /** The last cycle, with or without a clinic read; null before the first. */
   lastCycle: z

@@ -53,7 +53,7 @@ export const RECORD_OPERATIONS = {
           appointment: z.string(),
           source: z.object({ state: z.string(), status: z.string().nullable(), code: z.string().nullable() }),
           targets: z.array(
-            explainedTarget.pick({ target: true, connector: true, failure: true }).extend({
+            explainedTarget.pick({ target: true, name: true, connector: true, failure: true }).extend({
               ...decision.shape,
               isThere: z.boolean(),
               byHand: z.string().nullable().describe('Manual change of the event'),

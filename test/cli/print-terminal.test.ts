@@ -63,6 +63,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
 
 const explanations: fc.Arbitrary<Explanation> = fc.record({
   ...{ tenant: names, appointment: foreign, askedAt: fc.nat(NOW), lastCycle: fc.constant(null) },
+  doctor: fc.option(foreign),
   source: fc.oneof(
     fc.record({
       state: fc.constant('there' as const),
@@ -77,7 +78,7 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
   ),
   targets: fc.array(
     fc.record({
-      target: names,
+      ...{ target: names, name: foreign, isConcerned: fc.boolean() },
       connector: names,
       decision: fc.record({ shown: fc.boolean(), code: fc.constant('shown' as const), because: texts }),
       way: fc.record({
@@ -142,7 +143,8 @@ describe('an unknown field that differs is shown as unknown', () => {
   test('of an object edited by hand', () => {
     const byHand = { done: 'edited' as const, fields: ['title', 'unknown'], policy: 'keep' as const };
     const target = oneOf(explanations.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
-    const text = printTerminal(explanationDocument({ ...oneOf(explanations), targets: [{ ...target, byHand }] }, 'en'));
+    const targets = [{ ...target, byHand, isConcerned: true }];
+    const text = printTerminal(explanationDocument({ ...oneOf(explanations), targets }, 'en'));
     expect(flat(text)).toContain(`edited manually (title and ${NOT_KNOWN})`);
   });
 });

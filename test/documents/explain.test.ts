@@ -2,31 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { printTerminal } from '../../src/cli/print-terminal.ts';
 import type { Explanation, TargetExplanation } from '../../src/control/record-schemas.ts';
 import type { DocumentStep } from '../../src/documents/document.ts';
-import { explanationDocument, sourceText } from '../../src/documents/explain.ts';
+import { explanationDocument } from '../../src/documents/explain.ts';
+import { sourceText } from '../../src/documents/explain-answer.ts';
 import { COMPARISONS, EXPLAIN } from '../../src/documents/texts/explain.ts';
+import { EXPLAINED, explanationOf, NOW, PENDING } from './explanation.ts';
 
-const NOW = Date.UTC(2026, 5, 22, 8);
 const { en: words } = EXPLAIN;
-
-/** A target that holds the current appointment, and was read back. */
-const TARGET: TargetExplanation = {
-  ...{ target: 'doctor', connector: 'caldav', byHand: null, pending: null, holds: [], failure: null },
-  decision: { shown: true, code: 'shown', because: 'in english words' },
-  link: { startAt: NOW, idAttempt: 0, remoteId: 'remote-1' },
-  way: {
-    compared: { at: NOW, found: 'same', fields: [] },
-    written: { at: NOW, version: '"7"', revision: 3, changes: [] },
-    readBack: { at: NOW, covers: true },
-  },
-};
-const EXPLANATION: Explanation = {
-  ...{ tenant: 'rossi', appointment: 'apt-1', askedAt: NOW, lastCycle: null, targets: [TARGET] },
-  source: { state: 'there', status: 'booked', agenda: 'a1', startAt: NOW, updatedAt: null },
-};
-const PENDING: NonNullable<TargetExplanation['pending']> = {
-  ...{ reason: 'content-changed', want: 'present', attempts: 2, lastError: null, parked: false },
-  ...{ enqueuedAt: NOW, dueAt: NOW },
-};
+const TARGET = EXPLAINED;
+const EXPLANATION = explanationOf();
 const UNWRITTEN = { at: null, version: null, revision: null, changes: [] };
 
 /** The five steps of a target: read, rules, compared, written, read back. */
@@ -36,7 +19,7 @@ function stepsOf(
   language: 'en' | 'it' = 'en',
 ) {
   const { blocks } = explanationDocument({ ...EXPLANATION, ...rest, targets: [{ ...TARGET, ...target }] }, language);
-  const [section] = blocks;
+  const section = blocks.find(({ is }) => is === 'section');
   if (section?.is !== 'section' || section.blocks[0]?.is !== 'steps') throw new TypeError('no steps');
   return section.blocks[0].steps as [DocumentStep, DocumentStep, DocumentStep, DocumentStep, DocumentStep];
 }
@@ -51,13 +34,15 @@ test('an appointment that is as written is done in each step', () => {
 });
 
 test('an id that neither the clinic nor a target knows is told first, and no other', () => {
-  const never = { ...TARGET, link: null, way: { ...TARGET.way, written: UNWRITTEN } };
+  const never = { ...TARGET, isConcerned: false, link: null, way: { ...TARGET.way, written: UNWRITTEN } };
   const first = (target: TargetExplanation, source: Explanation['source']) =>
     JSON.stringify(explanationDocument({ ...EXPLANATION, source, targets: [target] }, 'en').blocks[0]);
   expect(first(never, { state: 'absent' })).toContain(words.nobodyKnows);
   expect(first(TARGET, { state: 'absent' })).not.toContain(words.nobodyKnows);
   expect(first(never, EXPLANATION.source)).not.toContain(words.nobodyKnows);
-  expect(first({ ...never, pending: PENDING }, { state: 'absent' })).not.toContain(words.nobodyKnows);
+  expect(first({ ...never, isConcerned: true, pending: PENDING }, { state: 'absent' })).not.toContain(
+    words.nobodyKnows,
+  );
 });
 
 test('a change that the policy withholds is named in the comparison, instead of the next cycle', () => {

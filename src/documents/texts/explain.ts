@@ -7,12 +7,26 @@ const ON_HOLD = message('sync-health.on-hold');
 const en = {
   title: 'Why is it, or is it not, in the calendar?',
   titleOf: (id: string) => `Appointment ${id}`,
-  search: 'Id of the appointment in the clinic',
-  find: 'Explain',
   empty:
-    'Enter the id of an appointment. This page then shows each step from the clinic to each target, with evidence.',
+    'Search by date, time, doctor, status or id. The page of an appointment says whether it is in the calendar, since when and why.',
   nobodyKnows:
     'The clinic has no appointment with this id, and no target ever received one: check the id. The plan lists ids.',
+  inTarget: 'In',
+  notIn: 'Not in',
+  notYetIn: 'Not yet in',
+  since: 'since',
+  lastWritten: 'last written',
+  because: 'because',
+  readBackAt: 'read back',
+  comparesAgain: 'the next cycle compares again',
+  noTargetOf: (doctor: string) => `In no target, because no target shows the agenda ${doctor}:`,
+  nothingStored: 'No target has data of this appointment:',
+  othersOfDoctors: (count: number) =>
+    count === 1 ? '1 other target is not for this doctor.' : `${count} other targets are not for this doctor.`,
+  othersWithoutData: (count: number) =>
+    count === 1
+      ? '1 other target has no data of this appointment.'
+      : `${count} other targets have no data of this appointment.`,
   asJson: 'As JSON',
   command: 'As a command',
   steps: 'Steps',
@@ -77,12 +91,28 @@ export const EXPLAIN: Texts<typeof en> = {
   it: {
     title: 'Perché c’è, o non c’è, nel calendario?',
     titleOf: (id) => `Appuntamento ${id}`,
-    search: 'Codice dell’appuntamento nella clinica',
-    find: 'Spiega',
     empty:
-      'Inserire il codice di un appuntamento: la pagina mostra ogni passo dalla clinica a ogni destinazione, con le prove.',
+      'Cercare per data, ora, medico, stato o id. La pagina di un appuntamento dice se è nel calendario, da quando e perché.',
     nobodyKnows:
       'La clinica non ha alcun appuntamento con questo id, e nessuna destinazione ne ha mai ricevuto uno: controllare l’id. Il piano elenca gli id.',
+    inTarget: 'In',
+    notIn: 'Non in',
+    notYetIn: 'Non ancora in',
+    since: 'da',
+    lastWritten: 'ultima scrittura',
+    because: 'perché',
+    readBackAt: 'riletto',
+    comparesAgain: 'il prossimo ciclo confronta di nuovo',
+    noTargetOf: (doctor) => `In nessuna destinazione, perché nessuna mostra l’agenda ${doctor}:`,
+    nothingStored: 'Nessuna destinazione ha dati di questo appuntamento:',
+    othersOfDoctors: (count) =>
+      count === 1
+        ? '1 altra destinazione non è per questo medico.'
+        : `Altre ${count} destinazioni non sono per questo medico.`,
+    othersWithoutData: (count) =>
+      count === 1
+        ? '1 altra destinazione non ha dati di questo appuntamento.'
+        : `Altre ${count} destinazioni non hanno dati di questo appuntamento.`,
     asJson: 'Come JSON',
     command: 'Come comando',
     steps: 'Passi',
