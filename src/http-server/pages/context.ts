@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Installation } from '../../control/installation.ts';
 import type { Acting } from '../../control/recording.ts';
+import { type TargetNames, targetNamesOf } from '../../control/target-names.ts';
 import type { StopSignals } from '../../engine/push.ts';
 import { type Language, LOCALES } from '../../messages/message.ts';
 import { type ActVerb, maySee } from '../../model/acts.ts';
@@ -99,6 +101,8 @@ export interface PageContext {
   address: string;
   /** The page's clinic; null for pages about all. */
   tenant: { id: string; name: string } | null;
+  /** Returns the display name of a target, on each page and in each list; the id of an unknown target. */
+  targetName(tenant: string, target: string): string;
   /** Pages of a clinic that operations define. */
   operationPages: readonly OperationPage[];
 }
@@ -134,9 +138,20 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorSer
     times: timesIn(outline?.zone ?? usualZone(seen), language, clock()),
     address: request.url,
     tenant: tenant === undefined ? null : { id: tenant, name: outline?.name ?? tenant },
+    targetName: targetNamesIn(installation),
     operationPages: (request.server.operationPages ?? []).filter(
       ({ page }) => open === undefined || page.isOf?.(open) !== false,
     ),
+  };
+}
+
+/** Returns the names of targets, computed once for each clinic of a page. */
+function targetNamesIn({ tenants }: Installation): PageContext['targetName'] {
+  const known = new Map<string, ReadonlyMap<string, TargetNames>>();
+  return (tenant, target) => {
+    const open = known.has(tenant) ? undefined : tenants.get(tenant);
+    if (open !== undefined) known.set(tenant, targetNamesOf(open));
+    return known.get(tenant)?.get(target)?.name ?? target;
   };
 }
 
@@ -145,7 +160,8 @@ export function strangerContext(request: FastifyRequest, now: Instant): PageCont
   const language = chosenLanguage(request);
   const theme = chosenTheme(request);
   const times = timesIn('UTC', language, now);
-  return { language, theme, visitor: null, times, address: request.url, tenant: null, operationPages: [] };
+  const targetName = (_tenant: string, target: string) => target;
+  return { language, theme, visitor: null, times, address: request.url, tenant: null, targetName, operationPages: [] };
 }
 
 /** Returns the chosen language, otherwise the browser's first supported language. */

@@ -60,6 +60,11 @@ export function said({ language }: Pick<PageContext, 'language'>, text: Text): H
   return isForeign ? html`<span lang="en">${text}</span>` : html`${render(text, language)}`;
 }
 
+/** Renders the display name of a target, with its id in the title. */
+export function targetMark({ targetName }: PageContext, tenant: string, target: string): Html {
+  return html`<span title="${target}">${targetName(tenant, target)}</span>`;
+}
+
 /** Renders the next step; commands can be copied. */
 export function nextStep(context: PageContext, next: Text): Html {
   return typeof next === 'string' && next.startsWith('clinic-mirror ')
@@ -81,8 +86,14 @@ interface Row {
 /**
  * Renders a table, which becomes a list of cards on a narrow screen. Figures are right-aligned, and empty columns are omitted.
  * @param caption description for screen readers
+ * @param options.isDense lines of a card stand side by side on a narrow screen
  */
-export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly Row[],
+  { isDense = false }: { isDense?: boolean } = {},
+): Html {
   const used = columns.flatMap((column, at) => {
     if (rows.length > 0 && rows.every(({ cells }) => (cells[at] ?? null) === null)) return [];
     const isFigure = rows.some(({ cells }) => typeof cells[at] === 'number');
@@ -103,7 +114,7 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
     const name = id === undefined ? null : html` id="row-${id}"`;
     return html`<tr role="row"${name}${address === undefined ? null : html` class="leads"`}>${shown}</tr>`;
   });
-  return html`<table role="table"><caption class="heard">${caption}</caption><thead role="rowgroup"><tr role="row">${head}</tr></thead><tbody role="rowgroup">${body}</tbody></table>`;
+  return html`<table role="table"${isDense ? html` class="dense"` : null}><caption class="heard">${caption}</caption><thead role="rowgroup"><tr role="row">${head}</tr></thead><tbody role="rowgroup">${body}</tbody></table>`;
 }
 
 /** A button that changes data. */

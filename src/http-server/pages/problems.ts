@@ -14,7 +14,7 @@ import { mayDo } from '../operators.ts';
 import type { PageContext } from './context.ts';
 import { operationContext, reasonField } from './context.ts';
 import { withOutcome } from './outcomes.ts';
-import { actionButton, linkButton, nextStep, said, section, table } from './parts.ts';
+import { actionButton, linkButton, nextStep, said, section, table, targetMark } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
 /** Maximum number of clinic names per problem. */
@@ -96,8 +96,16 @@ function whoseOf({ language }: PageContext, { tenant, tenants }: Problem, links:
   return html`${words.clinics(tenants.length)}: ${names.join(', ')}${tenants.length > NAMED_CLINICS ? ', …' : ''}`;
 }
 
-function whatOf(context: PageContext, { code, texts }: Problem, again: Html | null = null): Html {
-  return html`<span class="what"><span class="quiet">${said(context, texts.subject)}:</span> ${said(context, texts.sentence)} <code>${code}</code>${again}</span>`;
+/** Names the subject: a target by its display name, everything else by its text. */
+function subjectMark(context: PageContext, problem: Problem): Html {
+  const { kind, id } = subjectOf(problem);
+  if (kind !== 'target' || problem.tenant === null) return said(context, problem.texts.subject);
+  return targetMark(context, problem.tenant, id);
+}
+
+function whatOf(context: PageContext, problem: Problem, again: Html | null = null): Html {
+  const { code, texts } = problem;
+  return html`<span class="what"><span class="quiet">${subjectMark(context, problem)}:</span> ${said(context, texts.sentence)} <code>${code}</code>${again}</span>`;
 }
 
 /** Renders a button to retry an unreachable server; null for other problems, and if the action requires a reason. */

@@ -5,7 +5,7 @@ import { type Html, html } from '../../model/html.ts';
 import type { OperatorServices } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { sendPage } from './layout.ts';
-import { emptyState, section, table } from './parts.ts';
+import { emptyState, section, table, targetMark } from './parts.ts';
 
 /** Maximum number of listed jobs per kind and queue. */
 const MOST_JOBS = 20;
@@ -52,10 +52,8 @@ function ofState(jobs: readonly ShownJob[], state: string) {
   return jobs.map((job) => ({ job, state }));
 }
 
-function jobsTable(
-  { language, times }: PageContext,
-  jobs: readonly { queue: string; state: string; job: ShownJob }[],
-): Html {
+function jobsTable(context: PageContext, jobs: readonly { queue: string; state: string; job: ShownJob }[]): Html {
+  const { language, times } = context;
   const words = QUEUES[language];
   const columns = [
     words.queue,
@@ -72,7 +70,7 @@ function jobsTable(
       queue,
       state,
       job.tenant,
-      job.target,
+      job.target === null || job.tenant === null ? job.target : targetMark(context, job.tenant, job.target),
       times.at(job.dueAt),
       job.endedAt === null ? null : times.both(job.endedAt),
       job.attempts,

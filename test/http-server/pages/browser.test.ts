@@ -3,13 +3,17 @@
 import { describe, expect, test } from 'vitest';
 import type { LoginServices } from '../../../src/control/logins.ts';
 import type { ConnectionStatus } from '../../../src/control/status-schemas.ts';
+import { openInstallation } from '../../control/open-installation.ts';
 import { openActsWorld } from '../../control/services-world.ts';
-import { appointmentOf } from '../../domain/arbitraries.ts';
+import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { violationsIn } from '../../support/accessibility.ts';
 import { useBrowser, whyNoBrowser } from '../../support/browser.ts';
 import { paced } from '../../support/pace.ts';
 import { useRedis } from '../../support/redis.ts';
-import type { ModelClinic } from '../../tenant/model-clinic.ts';
+import { cycle, NEVER } from '../../tenant/cycle.ts';
+import { createModelClinic, type ModelClinic } from '../../tenant/model-clinic.ts';
+import { createModelTarget } from '../../tenant/model-target.ts';
+import { openTenantWorld } from '../../tenant/world.ts';
 import { openPages } from './open-pages.ts';
 
 const redis = useRedis();
@@ -67,6 +71,29 @@ async function openEvilWorld() {
   return { ...world, ...(await openPages({ installation })) };
 }
 
+/** Opens a clinic of 20 doctors, each with a calendar and an account. A first cycle has filled the calendars. */
+async function openDoctors() {
+  const clinic = createModelClinic();
+  const agendas = await clinic.agendas(NEVER);
+  const doctors = Array.from({ length: 20 }, (_, index) => `doctor-${index + 1}`);
+  for (const id of doctors) {
+    agendas.push({ id, name: `Dr Loretta Ciavarella ${id.slice(7)}, Gynaecology`, locationId: null, isActive: true });
+    clinic.appointments.set(id, appointmentOf(id, { agendaId: id, inHours: 30 }));
+  }
+  const targets = doctors.map((id) => ({
+    ...{ id, model: createModelTarget() },
+    configuration: { agendas: [id], connection: `google-${id}`, connector: 'google-calendar' },
+  }));
+  const { tenant } = openTenantWorld(redis, clinic, targets);
+  const connections = doctors.map((id) => ({
+    ...{ ...LOGIN, connection: `google-${id}`, state: 'connected' as const, reason: null, missingScopes: [] },
+    ...{ obtainedAt: NOW, usedAt: NOW },
+    account: `loretta.ciavarella.${id}@clinic.example`,
+  }));
+  await cycle(tenant);
+  return openPages({ installation: openInstallation({ tenants: [tenant], connections }) });
+}
+
 test('whatever a clinic or a vendor writes, a page shows it as a text', async () => {
   const { see } = await openEvilWorld();
   for (const path of [...PATHS, `/tenants/${TENANT}/targets/doctor?state=in-sync`, `/?q=${encodeURIComponent(EVIL)}`]) {
@@ -116,6 +143,28 @@ describe.skipIf(whyNoBrowser !== null)(`in a browser (${whyNoBrowser ?? 'Chromiu
       await page.goto(`${url}${path}`);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
     }
+    await person.close();
+  });
+
+  test.each([
+    ['two screens of a desk', { width: 1_440, height: 900 }, 2],
+    ['three screens of a phone', { width: 390, height: 844 }, 3],
+  ] as const)('20 doctors fit on %s, by name, and nothing is wider', async (_, viewport, screens) => {
+    const { listen } = await openDoctors();
+    const url = await listen();
+    const person = await browser.get().open({ viewport, locale: 'en-GB' });
+    const page = await person.newPage();
+    await page.goto(`${url}/tenants/${TENANT}`);
+    const targets = page.locator('section:has(#targets) table');
+    expect(await targets.locator('tbody tr').count()).toBe(20);
+    const { y, height } = (await targets.boundingBox())!;
+    expect(y + height).toBeLessThanOrEqual(screens * viewport.height);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+    const words = await targets.innerText();
+    expect(words).toContain('Dr Loretta Ciavarella 7, Gynaecology');
+    expect(words).toContain('loretta.ciavarella.doctor-7@clinic.example');
+    expect(words.replaceAll(/\S+@\S+/g, '')).not.toMatch(/doctor-\d/);
+    expect(await violationsIn(page)).toEqual([]);
     await person.close();
   });
 

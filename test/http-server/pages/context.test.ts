@@ -3,11 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { contextOf, reasonField, strangerContext, timesIn } from '../../../src/http-server/pages/context.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { openActing } from '../../control/acting.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { openBooked, openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { useRedis } from '../../support/redis.ts';
+import { cycle } from '../../tenant/cycle.ts';
 import { openServices } from '../open-services.ts';
 import { OWNER } from './open-pages.ts';
 import { pageContext, wordsOf } from './page-context.ts';
+
+const redis = useRedis();
 
 describe('a time', () => {
   const times = timesIn('Europe/Rome', 'en', NOW);
@@ -66,6 +70,15 @@ describe('a page of a clinic', () => {
   test('has the zone of its clinic', () => {
     expect(zoneFor(OWNER, 'b')).toBe('Europe/Lisbon');
     expect(contextOf(requestOf({}), services, 'b').tenant).toEqual({ id: 'b', name: 'Studio b' });
+  });
+
+  test('names targets by their doctors in every clinic, and unknown targets by their ids', async () => {
+    const { tenant, installation: booked } = openBooked(redis, 1);
+    const nameOf = () => contextOf(requestOf({}), openServices(booked)).targetName;
+    expect(nameOf()(tenant.id, 'doctor')).toBe('doctor (Model)');
+    await cycle(tenant);
+    expect(nameOf()(tenant.id, 'doctor')).toBe('Agenda a1, Agenda a2 (Model)');
+    expect([nameOf()(tenant.id, 'gone'), nameOf()('nobody', 'doctor')]).toEqual(['gone', 'doctor']);
   });
 
   test('has the pages of the clinic’s features only', () => {

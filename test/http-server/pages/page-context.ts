@@ -6,7 +6,16 @@ import { OWNER } from './open-pages.ts';
 export function pageContext(choice: Partial<PageContext> = {}): PageContext {
   const times = timesIn('Europe/Rome', choice.language ?? 'en', NOW);
   return {
-    ...{ language: 'en', theme: null, visitor: OWNER, times, address: '/', tenant: null, operationPages: [] },
+    ...{
+      language: 'en',
+      theme: null,
+      visitor: OWNER,
+      times,
+      address: '/',
+      tenant: null,
+      targetName: (_, target) => target,
+      operationPages: [],
+    },
     ...choice,
   };
 }

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest';
+import { problemTable } from '../../../src/http-server/pages/problems.ts';
+import { message } from '../../../src/messages/message.ts';
+import { needsPerson, type Problem } from '../../../src/model/problems.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { AWAY, openServerAway } from '../../control/server-away.ts';
 import { openActsWorld } from '../../control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
 import { OWNER, openPages } from './open-pages.ts';
+import { pageContext, wordsOf } from './page-context.ts';
 
 const redis = useRedis();
 const ROUTE = '/servers/retry';
@@ -74,4 +78,14 @@ test('a retry of a server that answers again says that nothing was sent, in both
   expect(await see(led)).toContain('Nothing was waiting for this server: no request was sent.');
   expect(await see(led, { 'accept-language': 'it' })).toContain('nessuna richiesta è stata inviata');
   expect(woken).toEqual([]);
+});
+
+test('names a target by its doctor, and any other subject by its text', () => {
+  const context = pageContext({ targetName: (tenant, target) => `Dr Rossi of ${tenant}, ${target}` });
+  const problemOf = (kind: 'subject.target' | 'subject.login') =>
+    needsPerson({ tenant: 'aurora', subject: message(kind, { id: 'x' }), code: 'c', sentence: 'fails', next: null });
+  const shown = (problem: Problem) => problemTable(context, 'Problems', [problem], { links: null, services: null });
+  expect(String(shown(problemOf('subject.target')))).toContain('<span title="x">Dr Rossi of aurora, x</span>');
+  expect(wordsOf(shown(problemOf('subject.login')))).toContain('connection x');
+  expect(wordsOf(shown(problemOf('subject.login')))).not.toContain('Dr Rossi');
 });

@@ -4,7 +4,20 @@ import { expect, test } from 'vitest';
 const SOURCE = new URL('../../../src/', import.meta.url);
 
 /** Words that are the same in both languages. */
-const SAME = new Set(['Agenda', 'Account', 'Browser', 'Record', 'Plan', 'clinic-mirror', 'no', 'OK', '2 OK', 'Redis']);
+const SAME = new Set([
+  'Agenda',
+  'Account',
+  'Browser',
+  'Record',
+  'Plan',
+  'clinic-mirror',
+  'no',
+  'OK',
+  '2 OK',
+  'Redis',
+  'Id',
+  'In',
+]);
 
 const files = ['http-server/pages/texts/', 'documents/texts/'].flatMap((folder) =>
   readdirSync(new URL(folder, SOURCE)).flatMap((name) => (name === 'texts.ts' ? [] : [folder + name])),

@@ -15,7 +15,7 @@ import { mayDo, type OperatorServices } from '../../operators.ts';
 import { contextOf, operationContext, type PageContext, type PageVisit, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { outcomeOf, resultLink, resultNotice, withOutcome } from '../outcomes.ts';
-import { copyable, csrfField, linkButton, said, section, table } from '../parts.ts';
+import { copyable, csrfField, linkButton, said, section, table, unfolding } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { ACTS, FRAME } from '../texts/frame.ts';
 import { RESULTS } from '../texts/results.ts';
@@ -205,12 +205,28 @@ function acceptForm(context: PageContext, services: OperatorServices, { connecti
 /** States without a required action; others have the warning colour. */
 const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'retrying', 'static']);
 
+/** A longer list of connections is folded, without those that require action. */
+const MOST_UNFOLDED = 6;
+
 /** Renders a clinic's connections: account, start, expiry, and the way to reconnect. */
 export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
   const words = CLINIC[context.language];
+  const isWell = ({ state, missingScopes }: ConnectionStatus) => WELL.has(state) && missingScopes.length === 0;
+  const folded = connections.length > MOST_UNFOLDED ? connections.filter(isWell) : [];
+  const shown = connections.filter((each) => !folded.includes(each));
+  const unfolded = shown.length === 0 ? null : connectionTable(context, tenant, shown);
+  const rest =
+    folded.length === 0
+      ? null
+      : html`<div class="${unfolded === null ? 'stack' : 'more'}"><div class="folds">${unfolding('connections-ok', words.wellConnections(folded.length), connectionTable(context, tenant, folded))}</div></div>`;
+  return section('connections', words.connections, html`${unfolded}${rest}`);
+}
+
+function connectionTable(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
+  const words = CLINIC[context.language];
   const columns = [
-    words.connection,
     words.account,
+    words.kind,
     words.standing,
     words.granted,
     words.ends,
@@ -221,8 +237,8 @@ export function connectionsPart(context: PageContext, tenant: string, connection
     return {
       id: `connection-${connection}`,
       cells: [
-        html`<strong>${connection}</strong> <span class="quiet">${kind}</span>`,
-        account,
+        html`<strong title="${connection}">${account === null || account === 'unknown' ? connection : account}</strong>`,
+        kind,
         describeState(context, each),
         sinceAt === null ? null : context.times.at(sinceAt),
         ends(context, each),
@@ -230,7 +246,7 @@ export function connectionsPart(context: PageContext, tenant: string, connection
       ],
     };
   });
-  return section('connections', words.connections, table(words.connections, columns, rows));
+  return table(words.connections, columns, rows);
 }
 
 /** Describes a connection's state in words. */
@@ -264,6 +280,6 @@ function button(context: PageContext, tenant: string, { connection, state }: Con
 }
 
 /** Returns the URL of the page to connect. */
-function connectionAddress(tenant: string, connection: string): string {
+export function connectionAddress(tenant: string, connection: string): string {
   return clinicAddress(tenant, `/connections/${pathSegment(connection)}`);
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
 import { type RunView, recentRuns } from '../../../control/sync.ts';
+import { targetNamesOf } from '../../../control/target-names.ts';
 import { openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
 import { clinicAddress } from '../../../documents/document.ts';
 import { reasonWord } from '../../../documents/names.ts';
@@ -28,6 +29,7 @@ import {
   section,
   syncMark,
   table,
+  targetMark,
   unfolding,
 } from '../parts.ts';
 import { endedPart, problemTable } from '../problems.ts';
@@ -76,14 +78,13 @@ async function clinicPage(
   ]);
   const [clinic] = found.tenants;
   if (clinic === undefined) throw new Error('a tenant that is open has a status');
-  const isCalendar = (target: string) => open.targets.get(target)?.crm === null;
   const main = html`${begun === null ? retryResult(context) : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, services, tenant, found.problems)}
 ${endedPart(
   context,
   problemsWithin(services.statuses.ended(), (each) => each === tenant),
   null,
 )}
-${targetsPart(context, tenant, clinic.targets, isCalendar)}
+${targetsPart(context, clinic, targetNamesOf(open))}
 ${findPart(context, tenant)}
 ${holdsPart(context, tenant, holds.filter(({ state }) => state === 'open').length)}
 ${connectionsPart(context, tenant, clinic.connections)}
@@ -227,18 +228,19 @@ function runDetails(context: PageContext, tenant: string, run: RunView): Html {
       ? snapshot && words.recordsRead(snapshot.records, snapshot.requests)
       : words.nearRead(soon.records, soon.requests);
   const failure = error === null ? null : html`<p>${said(context, error.texts.message)} <code>${error.code}</code></p>`;
-  const content = html`<p class="quiet">${words.run} <code>${id}</code>${read === null ? null : html` · ${read}`}</p>${failure}${written(context, run)}${undoButton(context, tenant, run)}`;
+  const content = html`<p class="quiet">${words.run} <code>${id}</code>${read === null ? null : html` · ${read}`}</p>${failure}${written(context, tenant, run)}${undoButton(context, tenant, run)}`;
   return unfolding(`run-${id}`, summary, content);
 }
 
 /** Renders decisions and reasons by target. */
-function written({ language }: PageContext, { targets }: RunView): Html | null {
+function written(context: PageContext, tenant: string, { targets }: RunView): Html | null {
+  const { language } = context;
   const words = CLINIC[language];
   const shown = targets.filter(({ planned, held }) => held > 0 || Object.values(planned).some((count) => count > 0));
   if (shown.length === 0) return null;
   const rows = shown.map(({ target, planned, held, unchanged }) => ({
     cells: [
-      target,
+      targetMark(context, tenant, target),
       Object.entries(planned)
         .filter(([, count]) => count > 0)
         .map(([reason, count]) => `${count} ${reasonWord(reason, language)}`)

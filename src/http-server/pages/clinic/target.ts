@@ -2,19 +2,33 @@ import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
 import { type RecordLine, type RecordList, type RecordState, stateOfRecord } from '../../../control/record-schemas.ts';
 import { listRecords } from '../../../control/records.ts';
-import type { TargetStatus, TenantStatus } from '../../../control/status-schemas.ts';
+import type { ConnectionStatus, TargetStatus, TenantStatus } from '../../../control/status-schemas.ts';
 import { effectOfPolicy, storageText } from '../../../control/status-view.ts';
+import { type TargetNames, targetNamesOf } from '../../../control/target-names.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
 import { type Message, message } from '../../../messages/message.ts';
-import { type Html, html } from '../../../model/html.ts';
+import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { pathSegment } from '../../../model/path-segment.ts';
 import { policySentence } from '../../../model/write-policy.ts';
-import type { OperatorServices } from '../../operators.ts';
+import { mayDo, type OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
-import { copyable, emptyState, healthMark, linkButton, pager, said, section, syncMark, table } from '../parts.ts';
+import {
+  copyable,
+  emptyState,
+  healthMark,
+  linkButton,
+  pager,
+  said,
+  section,
+  syncMark,
+  table,
+  targetMark,
+  unfolding,
+} from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { FRAME } from '../texts/frame.ts';
+import { connectionAddress } from './connection.ts';
 
 const LIMIT = 50;
 interface Question {
@@ -33,7 +47,8 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
       (await firstState(services, tenant, target));
     const after = typeof request.query.after === 'string' ? request.query.after : null;
     const list = await listRecords(installation, { tenant, target, state }, { after, limit: LIMIT });
-    const { targets, targetStore } = requireTenant(installation, tenant);
+    const opened = requireTenant(installation, tenant);
+    const { targets, targetStore } = opened;
     const record = await targetStore.read(target);
     const open = targets.get(target);
     const isCalendar = open?.crm === null;
@@ -43,7 +58,11 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
       ...(writePolicy === undefined ? [] : [policySentence(writePolicy)]),
     ];
     const context = contextOf(request, services, tenant);
-    return sendPage(reply, context, targetPage(context, tenant, list, { isCalendar, remarks }));
+    const [clinic] = (await services.statuses.ofTenant(installation, tenant)).tenants;
+    const status = clinic?.targets.find((each) => each.target === target);
+    const facts =
+      clinic === undefined || status === undefined ? null : targetFacts(context, clinic, status, targetNamesOf(opened));
+    return sendPage(reply, context, targetPage(context, tenant, list, { isCalendar, remarks, facts }));
   });
 }
 
@@ -57,7 +76,7 @@ function targetPage(
   context: PageContext,
   tenant: string,
   list: RecordList,
-  { isCalendar, remarks }: { isCalendar: boolean; remarks: readonly Message[] },
+  { isCalendar, remarks, facts }: { isCalendar: boolean; remarks: readonly Message[]; facts: Html | null },
 ): Page {
   const words = RECORDS[context.language];
   const { target, state, items, next } = list;
@@ -75,8 +94,8 @@ function targetPage(
   const command = html`<p class="quiet">${FRAME[context.language].sameCommand} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
   const remarkParts = remarks.map((remark) => html`<p class="quiet">${said(context, remark)}</p>`);
   return {
-    title: target,
-    main: html`${remarkParts}${tabs}${excludedRecords(context, list)}${records}${command}`,
+    title: context.targetName(tenant, target),
+    main: html`${facts}${remarkParts}${tabs}${excludedRecords(context, list)}${records}${command}`,
     headerPart: isCalendar ? linkButton(`${own}/week`, words.week) : null,
     isLive: true,
   };
@@ -166,7 +185,7 @@ export function recordsPart(context: PageContext, { tenant, targets, lastRun, st
       id: `records-${target}`,
       address: targetAddress(tenant, target),
       cells: [
-        target,
+        targetMark(context, tenant, target),
         firstSync?.written ?? Math.max(0, links - pending),
         pending,
         failing,
@@ -178,7 +197,7 @@ export function recordsPart(context: PageContext, { tenant, targets, lastRun, st
   return section(
     'records',
     words.records,
-    html`${table(words.records, columns, rows)}<p class="quiet">${said(context, storageText(storage))}</p>${invalidRows(context, lastRun)}`,
+    html`<div class="folds">${unfolding('records-by-target', words.byTarget, table(words.records, columns, rows))}</div><p class="quiet">${said(context, storageText(storage))}</p>${invalidRows(context, lastRun)}`,
   );
 }
 
@@ -199,48 +218,85 @@ function byCode(counts: Readonly<Record<string, number>>): Html[] {
     .map(([code, count], at) => html`${at === 0 ? '' : ', '}${count} <code>${code}</code>`);
 }
 
-/** Renders a clinic's targets with sync status and health. @param isCalendar whether a target has a week page */
+/** Renders a clinic's targets, one line each: doctor, calendar, state, last check, waiting changes and last change. */
 export function targetsPart(
   context: PageContext,
-  tenant: string,
-  targets: readonly TargetStatus[],
-  isCalendar: (target: string) => boolean,
+  { tenant, targets, connections }: Pick<TenantStatus, 'tenant' | 'targets' | 'connections'>,
+  names: ReadonlyMap<string, TargetNames>,
 ): Html {
   const words = CLINIC[context.language];
+  const { both } = context.times;
   if (targets.length === 0) return section('targets', words.targets, emptyState(words.noTargets));
-  const columns = [
-    words.target,
-    words.syncStatus,
-    words.able,
-    words.links,
-    words.pending,
-    words.held,
-    words.failing,
-    { title: words.week, isPlain: true },
-  ];
+  const columns = [words.doctor, words.calendar, words.syncStatus, words.checked, words.waiting, words.lastChange];
   const rows = targets.map((each) => {
-    const { target, connector, health, inSyncAsOf, checkedAt, exceptGapsAsOf, links, pending, held, failing } = each;
-    const except =
-      exceptGapsAsOf === null
-        ? null
-        : html`<br><span class="quiet">${words.exceptGaps(context.times.text(exceptGapsAsOf))}</span>`;
-    const checked =
-      checkedAt === null
-        ? null
-        : html`<br><span class="quiet">${words.checkedAt(context.times.text(checkedAt))}</span>`;
-    const address = targetAddress(tenant, target);
+    const { target, checkedAt, pending, held, lastWrittenAt } = each;
     return {
-      ...{ id: target, address },
+      ...{ id: target, address: targetAddress(tenant, target) },
       cells: [
-        html`${target} <span class="quiet plain">${connector}</span>`,
-        html`${syncMark(context, each, inSyncAsOf)}${except}${checked}`,
-        healthMark(context, health),
-        ...[links, pending, held, failing],
-        isCalendar(target) ? html`<a class="button plain" href="${address}/week">${words.week}</a>` : null,
+        html`<span title="${target}">${names.get(target)?.doctors ?? target}</span>`,
+        placeOf(each, connections, names),
+        stateOf(context, each),
+        checkedAt === null ? words.neverChecked : both(checkedAt),
+        pending + held,
+        lastWrittenAt === null ? words.noChange : both(lastWrittenAt),
       ],
     };
   });
-  return section('targets', words.targets, table(words.targets, columns, rows));
+  return section('targets', words.targets, table(words.targets, columns, rows, { isDense: true }));
+}
+
+/** Names where a target writes: calendar, vendor and account, as far as known. */
+function placeOf(
+  { target, connector, connection }: TargetStatus,
+  connections: readonly ConnectionStatus[],
+  names: ReadonlyMap<string, TargetNames>,
+): Html {
+  const { calendar = null, vendor = connector } = names.get(target) ?? {};
+  const account = connections.find((each) => each.connection === connection)?.account ?? null;
+  const [first, ...others] = [calendar, account === 'unknown' ? null : account, vendor].filter((each) => each !== null);
+  return html`${first}${others.length === 0 ? null : html` <span class="quiet">${others.join(' · ')}</span>`}`;
+}
+
+/** Renders the sync state, and the health and failed changes if an administrator should see them. */
+function stateOf(context: PageContext, status: TargetStatus): Html {
+  const { health, inSyncAsOf, exceptGapsAsOf, failing } = status;
+  const words = CLINIC[context.language];
+  const except =
+    exceptGapsAsOf === null
+      ? null
+      : html` <span class="quiet">${words.exceptGaps(context.times.text(exceptGapsAsOf))}</span>`;
+  const failed = failing === 0 ? null : html` <span class="act">${words.failedCount(failing)}</span>`;
+  return html`${syncMark(context, status, inSyncAsOf)}${health === 'ok' ? null : html` ${healthMark(context, health)}`}${failed}${except}`;
+}
+
+/** Renders the facts of one target, with its id. */
+function targetFacts(
+  context: PageContext,
+  { tenant, connections }: Pick<TenantStatus, 'tenant' | 'connections'>,
+  status: TargetStatus,
+  names: ReadonlyMap<string, TargetNames>,
+): Html {
+  const words = CLINIC[context.language];
+  const { both } = context.times;
+  const { target, connection, health, checkedAt, lastWrittenAt, links, pending, held, failing } = status;
+  const mayConnect = context.visitor !== null && mayDo(context.visitor, 'operator');
+  const facts: [string, HtmlPart][] = [
+    [words.id, html`<code>${target}</code>`],
+    [words.calendar, placeOf(status, connections, names)],
+    [
+      words.connection,
+      mayConnect ? html`<a href="${connectionAddress(tenant, connection)}">${connection}</a>` : connection,
+    ],
+    [words.syncStatus, stateOf(context, status)],
+    [words.able, healthMark(context, health)],
+    [words.checked, checkedAt === null ? words.neverChecked : both(checkedAt)],
+    [words.lastChange, lastWrittenAt === null ? words.noChange : both(lastWrittenAt)],
+    [words.links, links],
+    [words.pending, pending],
+    [words.held, held],
+    [words.failing, failing],
+  ];
+  return html`<dl class="facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 /** Returns the URL of a target's page. */

@@ -10,7 +10,7 @@ import type { OperatorServices } from '../../operators.ts';
 import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { resultLink, resultNotice } from '../outcomes.ts';
-import { copyable, csrfField, emptyState, table } from '../parts.ts';
+import { copyable, csrfField, emptyState, table, targetMark } from '../parts.ts';
 import { ACTS } from '../texts/frame.ts';
 import { RESULTS } from '../texts/results.ts';
 import { joined } from './work-result.ts';
@@ -72,7 +72,7 @@ function records(context: PageContext, { run, tenant, dryRun, records: all }: Un
   const columns = [words.target, words.record, words.effect, words.result];
   const rows = all.slice(0, MOST_ROWS).map(({ target, record, effect, result }) => ({
     cells: [
-      target,
+      targetMark(context, tenant, target),
       html`<a href="${explainAddress(tenant, record)}"><code>${record}</code></a>`,
       words[effect],
       UNDO_RESULTS[context.language][result === 'waiting' && !dryRun ? 'waitingStill' : result],

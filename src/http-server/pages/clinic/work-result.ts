@@ -92,7 +92,7 @@ function auditNotice(context: PageContext, heading: Html, { tenant, targets }: A
       edited === 0 ? null : words.edited(edited),
       removed === 0 ? null : words.removedByHand(removed),
     ]);
-    return html`${resultLink(clinicAddress(tenant, `/targets/${pathSegment(target)}`), target)}: ${counts}. ${words[policy]}`;
+    return html`${resultLink(clinicAddress(tenant, `/targets/${pathSegment(target)}`), context.targetName(tenant, target))}: ${counts}. ${words[policy]}`;
   });
   return resultNotice([html`${heading} ${figures}.`, ...lines]);
 }

@@ -1,33 +1,48 @@
 import type { FastifyInstance } from 'fastify';
 import { explain } from '../../../control/explain.ts';
+import { findAppointments } from '../../../control/find-appointments.ts';
+import { requireTenant } from '../../../control/installation.ts';
 import type { Explanation } from '../../../control/record-schemas.ts';
 import { clinicAddress } from '../../../documents/document.ts';
 import { explanationDocument } from '../../../documents/explain.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { shellWord } from '../../../model/text.ts';
+import { SECOND_MS } from '../../../model/time.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, emptyState, printHtml } from '../parts.ts';
+import { questionOf, renderFound, type SearchQuery, searchForm } from './search.ts';
 
-/** Adds the page that explains one appointment for every target of a clinic, with a search by id. */
+/** A search reads one list of the clinic. */
+const READ_MS = 40 * SECOND_MS;
+
+/** Adds the page that explains one appointment for every target of a clinic, with a search by time, doctor, state and id. */
 export function addExplainPage(app: FastifyInstance, services: OperatorServices): void {
-  app.get<{ Params: { tenant: string }; Querystring: { id?: string } }>(
+  app.get<{ Params: { tenant: string }; Querystring: SearchQuery }>(
     '/tenants/:tenant/explain',
-    { config: { level: 'viewer' } },
+    { config: { level: 'viewer' }, handlerTimeout: READ_MS + 5 * SECOND_MS },
     async (request, reply) => {
       const { tenant } = request.params;
+      const { query } = request;
+      const { installation } = services;
+      const { clinic } = requireTenant(installation, tenant);
       const context = contextOf(request, services, tenant);
       const words = EXPLAIN[context.language];
-      const id = request.query.id?.trim() ?? '';
-      if (id === '') {
-        const main = html`${searchForm(context, tenant, '')}${emptyState(words.empty)}`;
-        return sendPage(reply, context, { title: words.title, main });
+      const id = typeof query.id === 'string' ? query.id.trim() : '';
+      const question = questionOf(query);
+      if (id !== '') {
+        const explanation = await explain(installation, tenant, id, request.signal);
+        const form = searchForm(context, tenant, { id }, clinic.knownAgendas());
+        const main = html`${renderExplanation(context, explanation)}${form}`;
+        return sendPage(reply, context, { title: words.titleOf(id), main, isLive: true });
       }
-      const explanation = await explain(services.installation, tenant, id, request.signal);
-      const main = renderExplanation(context, explanation);
-      return sendPage(reply, context, { title: words.titleOf(id), main, isLive: true });
+      const signal = AbortSignal.any([request.signal, AbortSignal.timeout(READ_MS)]);
+      const found = question === null ? null : await findAppointments(installation, tenant, question, signal);
+      const form = searchForm(context, tenant, query, clinic.knownAgendas());
+      const result = found === null ? emptyState(words.empty) : renderFound(context, tenant, found);
+      return sendPage(reply, context, { title: words.title, main: html`${form}${result}` });
     },
   );
   app.get<{ Params: { tenant: string }; Querystring: { id?: string } }>(
@@ -42,17 +57,11 @@ export function addExplainPage(app: FastifyInstance, services: OperatorServices)
   );
 }
 
-/** Renders the search box. @param id current value */
-function searchForm({ language }: PageContext, tenant: string, id: string): Html {
-  const words = EXPLAIN[language];
-  return html`<form class="search" role="search" action="${clinicAddress(tenant, '/explain')}"><input type="search" name="id" value="${id}" aria-label="${words.search}" placeholder="${words.search}" required><button class="button main">${words.find}</button></form>`;
-}
-
-/** Renders the explanation for each target, below the search box. */
+/** Renders the answer, and the steps of each concerned target. */
 function renderExplanation(context: PageContext, explanation: Explanation): Html {
   const { tenant, appointment } = explanation;
   const json = clinicAddress(tenant, `/explain.json?id=${encodeURIComponent(appointment)}`);
   const command = `clinic-mirror explain ${shellWord(tenant)} ${shellWord(appointment)}`;
   const { blocks } = explanationDocument(explanation, context.language);
-  return html`${searchForm(context, tenant, appointment)}${printHtml(context, blocks)}<p class="buttons">${copyable(context, command)}<a href="${json}">${EXPLAIN[context.language].asJson}</a></p>`;
+  return html`${printHtml(context, blocks)}<p class="buttons">${copyable(context, command)}<a href="${json}">${EXPLAIN[context.language].asJson}</a></p>`;
 }

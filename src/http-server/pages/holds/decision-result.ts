@@ -56,7 +56,8 @@ const OF_CLINIC: ReadonlySet<TenantHold['kind']> = new Set(['people', 'correctio
 /** Kinds of holds that remove events. */
 const REMOVING: ReadonlySet<TenantHold['kind']> = new Set(['vanished', 'cancelled']);
 
-function rejected({ language }: PageContext, { kind, target, recordIds }: TenantHold): string {
+function rejected({ language, targetName }: PageContext, { kind, tenant, target: id, recordIds }: TenantHold): string {
+  const target = targetName(tenant, id);
   const words = HOLDS[language];
   if (kind === 'corrections') return words.willNotCorrect(recordIds.length);
   return REMOVING.has(kind) ? words.willKeep(recordIds.length, target) : words.willRefuse(target);
@@ -65,6 +66,7 @@ function rejected({ language }: PageContext, { kind, target, recordIds }: Tenant
 function approved(context: PageContext, hold: TenantHold, run: EndedRun | null): (Html | string)[] {
   const { language, times } = context;
   const { kind, target, tenant } = hold;
+  const name = context.targetName(tenant, target);
   if (run === null) return [awaited(context, hold)];
   const words = RESULTS[language];
   const link = resultLink(clinicAddress(tenant, `#run-${run.id}`), words.toRun);
@@ -72,17 +74,16 @@ function approved(context: PageContext, hold: TenantHold, run: EndedRun | null):
   if (OF_CLINIC.has(kind)) return [html`${words.runEnded(time)} ${link}`];
   const found = run.targets.find((each) => each.target === target);
   const made = Object.values(found?.planned ?? {}).reduce((sum, count) => sum + count, 0);
-  if (made === 0) return [words.runNothing(target, time)];
+  if (made === 0) return [words.runNothing(name, time)];
   const held = found?.held ?? 0;
   const holds = held === 0 ? null : resultLink(clinicAddress(tenant, '/holds'), words.runHeld(held));
   const text =
-    run.pending === 0
-      ? words.runWrote(made, target, time)
-      : words.runPlanned(made, target, { time, pending: run.pending });
+    run.pending === 0 ? words.runWrote(made, name, time) : words.runPlanned(made, name, { time, pending: run.pending });
   return [html`${text} ${link} ${holds}`];
 }
 
-function awaited({ language }: PageContext, { kind, target, recordIds }: TenantHold): string {
+function awaited({ language, targetName }: PageContext, { kind, tenant, target: id, recordIds }: TenantHold): string {
+  const target = targetName(tenant, id);
   const words = HOLDS[language];
   if (kind === 'people') return words.willGoOnPeople;
   if (kind === 'corrections') return words.willCorrect(recordIds.length);

@@ -192,19 +192,24 @@ function buttonsOf({ language }: PageContext, { hold, isDivisible }: HoldView, c
   return isDivisible ? [words.doRemove(count), words.doKeep] : [words.doApprove, words.doReject];
 }
 
-function sentencesOf({ language }: PageContext, { hold, items, isDivisible }: HoldView, choice: Choice): string[] {
+function sentencesOf(
+  { language, targetName }: PageContext,
+  { hold, items, isDivisible }: HoldView,
+  choice: Choice,
+): string[] {
   const words = HOLDS[language];
   const { decision, chosen, isPart } = choice;
   const count = chosen.length;
+  const target = targetName(hold.tenant, hold.target);
   if (hold.kind === 'corrections')
     return [decision === 'rejected' ? words.willNotCorrect(count) : words.willCorrect(count)];
   if (!isDivisible) {
-    if (decision === 'rejected') return [words.willRefuse(hold.target)];
-    return [hold.kind === 'people' ? words.willGoOnPeople : words.willGoOn(count, hold.target)];
+    if (decision === 'rejected') return [words.willRefuse(target)];
+    return [hold.kind === 'people' ? words.willGoOnPeople : words.willGoOn(count, target)];
   }
-  if (decision === 'rejected') return [words.willKeep(count, hold.target)];
+  if (decision === 'rejected') return [words.willKeep(count, target)];
   return [
-    words.willRemove(count, hold.target),
+    words.willRemove(count, target),
     ...(isPart && count < items.length ? [words.restStays(items.length - count)] : []),
     words.undo,
   ];

@@ -8,7 +8,17 @@ import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { type Instant, localDate } from '../../../model/time.ts';
 import { mayDo } from '../../operators.ts';
 import type { PageContext } from '../context.ts';
-import { copyable, csrfField, emptyState, hiddenFields, inlineHtml, section, table, unfolding } from '../parts.ts';
+import {
+  copyable,
+  csrfField,
+  emptyState,
+  hiddenFields,
+  inlineHtml,
+  section,
+  table,
+  targetMark,
+  unfolding,
+} from '../parts.ts';
 import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
 import { renderUsual } from './render-usual.ts';
 
@@ -26,7 +36,7 @@ export function renderHolds(context: PageContext, holds: readonly ListedHold[]):
     address: holdAddress(tenant, id),
     cells: [
       HOLD_NAMES[language][kind],
-      target,
+      targetMark(context, tenant, target),
       recordIds.length,
       usual?.range == null ? null : words.usualRange(usual.range.least, usual.range.most),
       times.both(createdAt),
@@ -56,13 +66,14 @@ export function renderHold(context: PageContext, view: HoldView): Html {
 const NAMED_AGENDAS = 3;
 
 /** Renders what is held, for whom, and the exceeded limit with its target. */
-function heldSummary({ language }: PageContext, view: HoldView): Html {
-  const { hold, items, isDivisible, calendar, connector } = view;
+function heldSummary(context: PageContext, view: HoldView): Html {
+  const { hold, items, isDivisible, calendar } = view;
+  const { language, targetName } = context;
   const words = HOLDS[language];
-  const { kind, target, state } = hold;
+  const { kind, state } = hold;
   const count = items.length;
-  const details = [calendar === null ? null : target, connector].filter((each) => each !== null).join(', ');
-  const destination = `“${calendar ?? target}”${details === '' ? '' : ` (${details})`}`;
+  const name = targetName(hold.tenant, hold.target);
+  const destination = calendar === null ? `“${name}”` : `“${calendar}”, ${name}`;
   const what =
     kind === 'corrections'
       ? words.messages(count)
@@ -76,25 +87,29 @@ function heldSummary({ language }: PageContext, view: HoldView): Html {
   const others = agendas.length - NAMED_AGENDAS;
   const named = [...agendas.slice(0, NAMED_AGENDAS), ...(others > 0 ? [words.otherAgendas(others)] : [])];
   const lead = `${state === 'open' ? words.held(what, count) : what}${named.length === 0 ? '' : `: ${named.join(', ')}`}.`;
-  return html`<div class="lead"><p><strong>${lead}</strong></p>${limitOf(hold, language)}<p class="quiet">${HOLD_REASONS[language][kind]}</p></div>`;
+  return html`<div class="lead"><p><strong>${lead}</strong></p>${limitOf(context, hold)}<p class="quiet">${HOLD_REASONS[language][kind]}</p></div>`;
 }
 
-function limitOf({ limit, kind, target, exceededIn }: TenantHold, language: PageContext['language']): Html | null {
+function limitOf(
+  { language, targetName }: PageContext,
+  { tenant, limit, kind, target: id, exceededIn }: TenantHold,
+): Html | null {
   if (limit === null) return null;
   const words = HOLDS[language];
-  const exceeded = kind === 'corrections' ? null : (exceededIn ?? target);
-  const isElsewhere = exceeded !== null && exceeded !== target;
+  const target = targetName(tenant, id);
+  const exceeded = kind === 'corrections' ? null : targetName(tenant, exceededIn ?? id);
+  const isElsewhere = exceeded !== null && (exceededIn ?? id) !== id;
   return html`<p>${words.limit(limit.count, Math.round(limit.share * 100), exceeded)}${isElsewhere ? ` ${words.elsewhere(exceeded, target)}` : null}</p>`;
 }
 
-function factsOf(context: PageContext, { hold, connector }: HoldView): Html {
+function factsOf(context: PageContext, { hold }: HoldView): Html {
   const { language, times } = context;
   const words = HOLDS[language];
   const facts: [string, HtmlPart][] = [
     [words.kind, HOLD_NAMES[language][hold.kind]],
     [
       words.target,
-      html`${hold.target} <span class="quiet">${connector}</span> ${hold.kind === 'corrections' ? words.linkedCorrections(hold.linkCount) : words.linked(hold.linkCount)}`,
+      html`${targetMark(context, hold.tenant, hold.target)} ${hold.kind === 'corrections' ? words.linkedCorrections(hold.linkCount) : words.linked(hold.linkCount)}`,
     ],
     [words.since, times.both(hold.createdAt)],
   ];

@@ -27,6 +27,7 @@ import {
   said,
   section,
   syncMark,
+  targetMark,
 } from '../parts.ts';
 
 /** A quick plan is shown at once; a slow plan shows a waiting page. */
@@ -166,7 +167,7 @@ function renderApplied(context: PageContext, tenant: string, result: SyncResult)
   const { run, targets } = result;
   const words = PLAN[context.language];
   const items = targets.map(({ target, health, inSyncAsOf, ...state }) => {
-    return html`<li>${target} ${syncMark(context, state, inSyncAsOf)} ${healthMark(context, health)}</li>`;
+    return html`<li>${targetMark(context, tenant, target)} ${syncMark(context, state, inSyncAsOf)} ${healthMark(context, health)}</li>`;
   });
   return section(
     'applied',

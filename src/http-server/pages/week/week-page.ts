@@ -12,7 +12,7 @@ import { hoursClass, laneClass, rowClass } from '../assets.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
 import { seenOfTenant } from '../live.ts';
-import { emptyState, failureNotice, linkButton, notice, section } from '../parts.ts';
+import { emptyState, failureNotice, linkButton, notice, section, targetMark } from '../parts.ts';
 import { WEEK } from '../texts/week.ts';
 import { type Block, type GridDay, gridOf, type PositionedBlock, type WeekGrid } from './grid.ts';
 
@@ -70,14 +70,14 @@ function renderWeek(context: PageContext, view: WeekView, calendars: readonly st
     clinic.unusable === 0 ? null : notice(words.unusable(clinic.unusable)),
   ];
   const others = calendars.map((id) => {
-    return html`<li><a href="${weekAddress(tenant, id, view.from)}"${id === target ? html` aria-current="true"` : null}>${id}</a></li>`;
+    return html`<li><a href="${weekAddress(tenant, id, view.from)}"${id === target ? html` aria-current="true"` : null}>${targetMark(context, tenant, id)}</a></li>`;
   });
   const tabs =
     calendars.length < 2 ? null : html`<nav class="tabs" aria-label="${words.calendars}"><ul>${others}</ul></nav>`;
   const above = [...notices, tabs].filter((each) => each !== null);
   const dateAt = (days: number) => new Date(Date.parse(view.from) + days * DAY_MS).toISOString().slice(0, 10);
   return {
-    title: words.title(target),
+    title: words.title(context.targetName(tenant, target)),
     asOf: view.asOf,
     isLive: true,
     isWide: true,

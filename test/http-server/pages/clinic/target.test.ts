@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { TargetStatus, TenantStatus } from '../../../../src/control/status-schemas.ts';
+import type { ConnectionStatus, TargetStatus, TenantStatus } from '../../../../src/control/status-schemas.ts';
+import type { TargetNames } from '../../../../src/control/target-names.ts';
 import { recordsPart, targetsPart } from '../../../../src/http-server/pages/clinic/target.ts';
 import { openBooked } from '../../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../../domain/arbitraries.ts';
@@ -80,6 +81,15 @@ describe('the page of a target', () => {
     expect(await see(own)).toContain('the server drops the marks of clinic-mirror');
   });
 
+  test('begins with its facts: the id, the account, the health, the last check and change, and the counts', async () => {
+    const { see } = await openActsPages(redis.connect());
+    const page = await see(`/tenants/${TENANT}/targets/doctor`);
+    expect(page).toContain('<h1>Agenda a1, Agenda a2 (Model)</h1>');
+    const words = wordsOf(page);
+    expect(words).toMatch(/Id doctor Calendar Model Connection model Sync in sync as of [\d:]+ Health ok/);
+    expect(words).toMatch(/Last change .*·.* Events and contacts 30 Pending 0 On hold 0 Failed 0/);
+  });
+
   test('of a CRM has no week, and an unknown state shows the most urgent records', async () => {
     const { see } = await openActsPages(redis.connect());
     const page = await see(`/tenants/${TENANT}/targets/contacts?state=well`);
@@ -124,24 +134,46 @@ describe('the records of a clinic', () => {
 });
 
 describe('the targets of a clinic', () => {
-  test('link to their records, and calendars to their week too, by encoded ids', () => {
-    const page = (isCalendar: boolean) =>
-      String(targetsPart(pageContext(), TENANT, [targetOf({ target: 'a/b' })], () => isCalendar));
-    expect(page(true).match(/href="[^"]+"/g)).toEqual([
-      `href="/tenants/${TENANT}/targets/a%2Fb"`,
-      `href="/tenants/${TENANT}/targets/a%2Fb/week"`,
-    ]);
-    expect(page(false)).not.toContain('/week');
+  const NAMES = new Map([
+    ['doctor', { name: 'Dr Rossi (CalDAV)', doctors: 'Dr Rossi', calendar: 'Appointments', vendor: 'CalDAV' }],
+  ]);
+  const ACCOUNTS = [{ connection: 'dav', account: 'rossi@clinic.example' }] as unknown as ConnectionStatus[];
+  const shown = (changes: Partial<TargetStatus> = {}, names: ReadonlyMap<string, TargetNames> = NAMES) => {
+    const targets = [targetOf({ connection: 'dav', checkedAt: NOW, lastWrittenAt: NOW, ...changes })];
+    return String(targetsPart(pageContext(), { tenant: TENANT, targets, connections: ACCOUNTS }, names));
+  };
+
+  test('are one line each: doctor, calendar with account, state, last check, waiting changes and last change', () => {
+    expect(wordsOf(shown({ pending: 2, held: 3 }))).toContain(
+      'Dr Rossi Appointments rossi@clinic.example · CalDAV in sync as of 10:00 now · 10:00 5 now · 10:00',
+    );
+    expect(shown()).toContain('<span title="doctor">Dr Rossi</span>');
+  });
+
+  test('show the id and the kind of target if no name is known, and say that nothing was checked or written yet', () => {
+    const words = wordsOf(shown({ checkedAt: null, lastWrittenAt: null, connection: 'none' }, new Map()));
+    expect(words).toContain('doctor caldav in sync as of 10:00 not yet 2 none yet');
+  });
+
+  test('link to their pages by encoded ids', () => {
+    expect(shown({ target: 'a/b' }).match(/href="[^"]+"/g)).toEqual([`href="/tenants/${TENANT}/targets/a%2Fb"`]);
+  });
+
+  test('show the health and the failed changes if an administrator should see them', () => {
+    const words = wordsOf(shown({ health: 'action-required', failing: 2 }));
+    expect(words).toContain('action required');
+    expect(words).toContain('2 failed');
+    expect(wordsOf(shown())).not.toMatch(/\bok\b/);
   });
 
   test('say as of when all is in sync except what is not known', () => {
-    const words = (exceptGapsAsOf: number | null) =>
-      wordsOf(targetsPart(pageContext(), TENANT, [targetOf({ exceptGapsAsOf })], () => true));
+    const words = (exceptGapsAsOf: number | null) => wordsOf(shown({ exceptGapsAsOf }));
     expect(words(NOW)).toContain('except unreadable data: in sync as of 10:00');
-    expect(words(null)).not.toContain('all but');
+    expect(words(null)).not.toContain('except');
   });
 
   test('are reported as none if there are none', () => {
-    expect(wordsOf(targetsPart(pageContext(), TENANT, [], () => true))).toContain('No target is configured');
+    const none = targetsPart(pageContext(), { tenant: TENANT, targets: [], connections: [] }, NAMES);
+    expect(wordsOf(none)).toContain('No target is configured');
   });
 });

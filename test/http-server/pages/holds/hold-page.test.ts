@@ -68,7 +68,7 @@ describe('a hold', () => {
       ['seen', seen],
     ];
     const shown = await world().send('operator', page(), [['step', 'show'], ...chosen]);
-    expect(shown.body).toContain('The next run removes 2 events from “doctor”.');
+    expect(shown.body).toContain('The next run removes 2 events from “Agenda a1, Agenda a2 (Model)”.');
     expect(shown.body).toContain('26 other events stay on hold');
     expect(shown.body).toContain('name="why"');
     const refused = await world().send('operator', page(), [['step', 'decide'], ...chosen]);
@@ -98,12 +98,12 @@ describe('a hold', () => {
     expect([done.status, String(done.headers.location)]).toEqual([303, expect.stringContaining('/holds/')]);
     const part = String(done.headers.location);
     const before = (await open('operator', part)).body;
-    expect(before).toContain('The next run removes 2 events from “doctor”.');
+    expect(before).toContain('The next run removes 2 events from “Agenda a1, Agenda a2 (Model)”.');
     expect(before).toMatch(new RegExp(`<a href="[^"]*/holds/${id}">26 other events stay on hold`));
     world().clock.now += HOUR_MS;
     await cycle(tenant);
     const after = (await open('operator', part)).body;
-    expect(after).toMatch(/The run at [^<]* (wrote|planned) 2 changes to “doctor”/);
+    expect(after).toMatch(/The run at [^<]* (wrote|planned) 2 changes to “Agenda a1, Agenda a2 \(Model\)”/);
     expect(after).toMatch(new RegExp(`href="/tenants/${CLINIC}#run-\\w+"`));
     expect(model.objects()).toHaveLength(28);
     const view = await viewHold(world().installation, CLINIC, id, NEVER);
