@@ -27,7 +27,7 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
     remarks: () => [],
     invalidate() {},
     agendas: async () => agendas,
-    knownAgendas: () => agendas,
+    cachedAgendas: () => agendas,
     locations: async () => locations,
     treatments: async () => [],
     patients: async () => [],

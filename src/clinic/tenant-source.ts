@@ -42,7 +42,7 @@ export interface TenantSource {
   readonly pageUrl: string | null;
   agendas(signal: AbortSignal): Promise<Agenda[]>;
   /** Returns the agendas as this process last read them, without a request; empty before the first read. */
-  knownAgendas(): readonly Agenda[];
+  cachedAgendas(): readonly Agenda[];
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
   patients(signal: AbortSignal): Promise<Patient[]>;
@@ -147,12 +147,7 @@ export function createTenantSource(
         confirmComplete(context, name, snapshot),
       );
   const invoices = createInvoiceReader(context);
-  const listAgendas = catalogue('agendas', calls('agendas', compileAgendaRows));
-  const agendas = async (signal: AbortSignal) => {
-    const found = await listAgendas(signal);
-    own.agendas = found;
-    return found;
-  };
+  const agendas = cachingAgendas(own, catalogue('agendas', calls('agendas', compileAgendaRows)));
   const locations = catalogue('locations', calls('locations', compileLocationRows));
   // Forbidden lists are not requested with each read.
   const sites = cached('places', async (signal) => ({
@@ -163,9 +158,7 @@ export function createTenantSource(
   return {
     tenantId: tenant.get,
     pageUrl: context.profile.appointments.pageUrl,
-    agendas,
-    knownAgendas: () => own.agendas,
-    locations,
+    ...{ agendas, cachedAgendas: () => own.agendas, locations },
     treatments: catalogue('treatments', calls('treatments', compileTreatmentRows)),
     patients: catalogue('patients', patients),
     readPatient: alone(patients.read),
@@ -184,6 +177,15 @@ export function createTenantSource(
     remarks: () => [...announcements(context.pagings), ...remarks.all()],
     within: (ask, signal) => inTenant(signal, ask),
     invalidate,
+  };
+}
+
+/** Reads agendas, and caches them for display beyond the life of the catalogue. */
+function cachingAgendas(own: SourceMemory, read: (signal: AbortSignal) => Promise<Agenda[]>) {
+  return async (signal: AbortSignal) => {
+    const agendas = await read(signal);
+    own.agendas = agendas;
+    return agendas;
   };
 }
 

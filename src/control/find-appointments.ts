@@ -1,11 +1,12 @@
 import { createZone } from '../clinic/read/timestamps.ts';
+import type { ClinicSource } from '../domain/clinic-requests.ts';
 import type { ErasedPersons, LinkTable, PinTable } from '../engine/store.ts';
 import { asMirrorError, type ErrorTexts, MirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import { type Appointment, belongsTo } from '../model/records.ts';
 import { DAY_MS, type Instant, MINUTE_MS, offsetMs, type TimeWindow } from '../model/time.ts';
 import type { Outbox } from '../state/outbox.ts';
-import type { OpenTarget, OpenTenant } from '../tenant/tenant.ts';
+import type { OpenTarget } from '../tenant/tenant.ts';
 import { decide } from './explain.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { heldRecords, type StoredRecordState, stateOfRecord } from './record-states.ts';
@@ -14,7 +15,7 @@ import { agendaNameOf } from './target-names.ts';
 /** Days of a search without a date. */
 const DAYS_AHEAD = 7;
 /** An appointment matches a time if it takes place, or begins, within this distance. */
-const NEAR_MS = 30 * MINUTE_MS;
+const TOLERANCE_MS = 30 * MINUTE_MS;
 /** Largest number of listed appointments. */
 const MOST_FOUND = 100;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -83,9 +84,9 @@ export async function findAppointments(
   const byId = new Map(listed.map((appointment) => [appointment.id, appointment]));
   const ofDoctor = (each: Found) => isOfDoctor(byId.get(each.record), each.target, question.doctor);
   const all = [...Map.groupBy(found.flat().filter(ofDoctor), ({ record }) => record).values()];
-  const known = new Set(found.flat().map(({ record }) => record));
+  const inTargets = new Set(found.flat().map(({ record }) => record));
   const excluded = listed
-    .filter((appointment) => !known.has(appointment.id) && isOfAgenda(appointment, question.doctor))
+    .filter((appointment) => !inTargets.has(appointment.id) && isOfAgenda(appointment, question.doctor))
     .map(({ id, time }): FoundAppointment => ({ record: id, startAt: time.startAt, ...NOWHERE, doctor: nameOf(id) }));
   const items = [...all.map(combined), ...excluded]
     .filter(({ startAt, state, record }) => {
@@ -153,12 +154,12 @@ function periodOf({ date, time }: AppointmentQuestion, zone: string, now: Instan
   const isMatch = (startAt: Instant, endAt: Instant) =>
     startAt < window.toAt &&
     Math.max(endAt, startAt + 1) > window.fromAt &&
-    (at === null || (startAt <= at + NEAR_MS && Math.max(endAt, startAt + NEAR_MS) >= at));
+    (at === null || (startAt <= at + TOLERANCE_MS && Math.max(endAt, startAt + TOLERANCE_MS) >= at));
   return { window, isMatch };
 }
 
 async function readList(
-  { clinic }: Pick<OpenTenant, 'clinic'>,
+  { clinic }: { clinic: ClinicSource },
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<{ appointments: Appointment[]; failure: FoundAppointments['failure'] }> {

@@ -19,7 +19,7 @@ export interface TargetNames {
 
 /** Members of a tenant that names are made from. */
 export interface NamedTenant {
-  clinic: Pick<ClinicSource, 'knownAgendas'>;
+  clinic: Pick<ClinicSource, 'cachedAgendas'>;
   targets: ReadonlyMap<string, Pick<OpenTarget, 'id' | 'stream' | 'vendor'> & Configured>;
 }
 
@@ -30,9 +30,9 @@ interface Configured {
 
 /** Returns the names of all targets of a tenant by id, from the agendas as last read. Requests nothing. */
 export function targetNamesOf({ clinic, targets }: NamedTenant): ReadonlyMap<string, TargetNames> {
-  const known = clinic.knownAgendas();
+  const agendas = clinic.cachedAgendas();
   const names = [...targets.values()].map(({ id, stream, vendor, configuration }) => {
-    const doctors = stream === 'appointments' ? doctorsOf(configuration, known) : null;
+    const doctors = stream === 'appointments' ? doctorsOf(configuration, agendas) : null;
     return { id, doctors, calendar: configuredCalendarOf(configuration).name, vendor, name: `${doctors ?? id} (${vendor})` };
   });
   const counts = Map.groupBy(names, ({ name }) => name);
@@ -52,7 +52,7 @@ export function targetNameOf({ tenants }: Pick<Installation, 'tenants'>, tenant:
 
 /** Returns the name of an agenda as last read; an unread agenda keeps its id. */
 export function agendaNameOf({ clinic }: Pick<NamedTenant, 'clinic'>, agenda: string): string {
-  return clinic.knownAgendas().find(({ id }) => id === agenda)?.name || agenda;
+  return clinic.cachedAgendas().find(({ id }) => id === agenda)?.name || agenda;
 }
 
 /** Settings that identify a calendar: a name by clinic-mirror or of a feed, or an id. */
@@ -77,13 +77,13 @@ export function configuredCalendarOf({ settings }: Pick<Configured['configuratio
   return { id: null, name: name ?? null, ...calendar };
 }
 
-function doctorsOf({ agendas }: Configured['configuration'], known: NamedAgendas): string | null {
-  const names = new Map(known.map(({ id, name }) => [id, name] as const));
-  const wanted = agendas === 'all' ? known.filter(({ isActive }) => isActive).map(({ id }) => id) : agendas;
+function doctorsOf({ agendas }: Configured['configuration'], listed: NamedAgendas): string | null {
+  const names = new Map(listed.map(({ id, name }) => [id, name] as const));
+  const wanted = agendas === 'all' ? listed.filter(({ isActive }) => isActive).map(({ id }) => id) : agendas;
   if (!wanted.some((id) => names.get(id))) return null;
   const all = wanted.map((id) => names.get(id) || id);
   const rest = all.length - MOST_DOCTORS;
   return rest <= 0 ? all.join(', ') : `${all.slice(0, MOST_DOCTORS).join(', ')} +${rest}`;
 }
 
-type NamedAgendas = ReturnType<ClinicSource['knownAgendas']>;
+type NamedAgendas = ReturnType<ClinicSource['cachedAgendas']>;

@@ -37,10 +37,10 @@ function targetAnswer(explanation: Explanation, target: TargetExplanation, langu
   const isReason = !UNDECIDED.has(decision.code) && decision.shown === isThere;
   const because = isReason ? `, ${words.because} ${reasonOf(decision, language)}` : null;
   const isUnwritten = written === null && (decision.shown || pending?.want === 'present');
-  const place = isThere ? words.inTarget : isUnwritten ? words.notYetIn : words.notIn;
+  const preposition = isThere ? words.inTarget : isUnwritten ? words.notYetIn : words.notIn;
   const details = detailsOf(explanation, target, language, isReason);
   return [
-    toned('strong', [place, ' ', target.name]),
+    toned('strong', [preposition, ' ', target.name]),
     isThere ? sinceOf(target, language) : null,
     because,
     ...details.flatMap((detail) => ['; ', detail]),
@@ -65,7 +65,7 @@ function detailsOf(
   const words = EXPLAIN[language];
   const block = blockOf(target, language);
   const { found } = way.compared;
-  const isSettled = found === 'same' || (found === 'none' && !decision.shown);
+  const isUpToDate = found === 'same' || (found === 'none' && !decision.shown);
   const hold = holds.find(({ state }) => state === 'open');
   const isAhead = found === 'newer' || found === 'none';
   const isNext = isAhead && decision.shown && block === null && withheld === undefined;
@@ -74,7 +74,7 @@ function detailsOf(
     byHandText(target, language),
     hold === undefined ? null : link(holdAddress(tenant, hold.id), words.held),
     pending === null ? null : pendingLine(pending, { askedAt, block, words }),
-    pending !== null || isSettled ? null : COMPARISONS[language][found],
+    pending !== null || isUpToDate ? null : COMPARISONS[language][found],
     withheld === undefined
       ? null
       : words[withheld.change === 'update' ? 'notUpdatedBy' : 'notRemovedBy'](withheld.policy),

@@ -136,8 +136,8 @@ test('pages with ids above 2^53 that differ in the last digit are different; web
 
 test('the agendas as last read stay known without a request, also after the cache was discarded', async () => {
   await using clinic = await openClinicOf({ id: 'a', name: 'Dr Rossi' });
-  expect(clinic.source.knownAgendas()).toEqual([]);
+  expect(clinic.source.cachedAgendas()).toEqual([]);
   await clinic.source.agendas(unhurried());
   clinic.source.invalidate();
-  expect(clinic.source.knownAgendas()).toMatchObject([{ id: 'a', name: 'Dr Rossi' }]);
+  expect(clinic.source.cachedAgendas()).toMatchObject([{ id: 'a', name: 'Dr Rossi' }]);
 });

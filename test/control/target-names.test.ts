@@ -16,7 +16,7 @@ type Target = [agendas: 'all' | string[], vendor?: string, stream?: 'appointment
 
 function tenantOf(targets: Record<string, Target>, agendas: typeof AGENDAS = AGENDAS): NamedTenant {
   return {
-    clinic: { knownAgendas: () => agendas },
+    clinic: { cachedAgendas: () => agendas },
     targets: new Map(
       Object.entries(targets).map(([id, [shown, vendor = 'CalDAV', stream = 'appointments']]) => [
         id,

@@ -42,15 +42,26 @@ function hourly(count: number): Map<string, Appointment> {
   return new Map(ids.map((id) => [id, appointmentOf(id, { inHours: 24 + Number(id) })]));
 }
 
-/** @param booked how many appointments it has, one an hour from tomorrow on, with the ids `0`, `1` … */
-export function createModelClinic(booked = 0): ModelClinic {
+/** Two agendas, which are cached from their first read on. */
+function modelAgendas(): Pick<ClinicSource, 'agendas' | 'cachedAgendas'> {
   const agendaList: Agenda[] = ['a1', 'a2'].map((id) => ({
     id,
     name: `Agenda ${id}`,
     locationId: null,
     isActive: true,
   }));
-  let known: readonly Agenda[] = [];
+  let cached: readonly Agenda[] = [];
+  return {
+    async agendas() {
+      cached = agendaList;
+      return agendaList;
+    },
+    cachedAgendas: () => cached,
+  };
+}
+
+/** @param booked how many appointments it has, one an hour from tomorrow on, with the ids `0`, `1` … */
+export function createModelClinic(booked = 0): ModelClinic {
   const treatmentList: Treatment[] = [];
   const clinic: ModelClinic = {
     appointments: hourly(booked),
@@ -72,11 +83,7 @@ export function createModelClinic(booked = 0): ModelClinic {
     tenantId: async () => 'clinic-tenant',
     pageUrl: null,
     remarks: () => [],
-    agendas: async () => {
-      known = agendaList;
-      return agendaList;
-    },
-    knownAgendas: () => known,
+    ...modelAgendas(),
     locations: async () => clinic.locationList,
     treatments: async () => treatmentList,
     async patients() {

@@ -147,11 +147,11 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorSer
 
 /** Returns the names of targets, computed once for each clinic of a page. */
 function targetNamesIn({ tenants }: Installation): PageContext['targetName'] {
-  const known = new Map<string, ReadonlyMap<string, TargetNames>>();
+  const byTenant = new Map<string, ReadonlyMap<string, TargetNames>>();
   return (tenant, target) => {
-    const open = known.has(tenant) ? undefined : tenants.get(tenant);
-    if (open !== undefined) known.set(tenant, targetNamesOf(open));
-    return known.get(tenant)?.get(target)?.name ?? target;
+    const open = byTenant.has(tenant) ? undefined : tenants.get(tenant);
+    if (open !== undefined) byTenant.set(tenant, targetNamesOf(open));
+    return byTenant.get(tenant)?.get(target)?.name ?? target;
   };
 }
 

@@ -234,7 +234,7 @@ export function targetsPart(
       ...{ id: target, address: targetAddress(tenant, target) },
       cells: [
         html`<span title="${target}">${names.get(target)?.doctors ?? target}</span>`,
-        placeOf(each, connections, names),
+        calendarText(each, connections, names),
         stateOf(context, each),
         checkedAt === null ? words.neverChecked : both(checkedAt),
         pending + held,
@@ -246,7 +246,7 @@ export function targetsPart(
 }
 
 /** Names where a target writes: calendar, vendor and account, as far as known. */
-function placeOf(
+function calendarText(
   { target, connector, connection }: TargetStatus,
   connections: readonly ConnectionStatus[],
   names: ReadonlyMap<string, TargetNames>,
@@ -282,7 +282,7 @@ function targetFacts(
   const mayConnect = context.visitor !== null && mayDo(context.visitor, 'operator');
   const facts: [string, HtmlPart][] = [
     [words.id, html`<code>${target}</code>`],
-    [words.calendar, placeOf(status, connections, names)],
+    [words.calendar, calendarText(status, connections, names)],
     [
       words.connection,
       mayConnect ? html`<a href="${connectionAddress(tenant, connection)}">${connection}</a>` : connection,

@@ -34,13 +34,13 @@ export function addExplainPage(app: FastifyInstance, services: OperatorServices)
       const question = questionOf(query);
       if (id !== '') {
         const explanation = await explain(installation, tenant, id, request.signal);
-        const form = searchForm(context, tenant, { id }, clinic.knownAgendas());
+        const form = searchForm(context, tenant, { id }, clinic.cachedAgendas());
         const main = html`${renderExplanation(context, explanation)}${form}`;
         return sendPage(reply, context, { title: words.titleOf(id), main, isLive: true });
       }
       const signal = AbortSignal.any([request.signal, AbortSignal.timeout(READ_MS)]);
       const found = question === null ? null : await findAppointments(installation, tenant, question, signal);
-      const form = searchForm(context, tenant, query, clinic.knownAgendas());
+      const form = searchForm(context, tenant, query, clinic.cachedAgendas());
       const result = found === null ? emptyState(words.empty) : renderFound(context, tenant, found);
       return sendPage(reply, context, { title: words.title, main: html`${form}${result}` });
     },

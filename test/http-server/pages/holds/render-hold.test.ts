@@ -102,7 +102,7 @@ describe('a hold', () => {
     const words = wordsOf(
       shown(viewOf([...items, itemOf('four')], { calendar: 'Dr Blu' }, { limit, exceededIn: 'room' })),
     );
-    expect(words).toMatch(/^4 removals from “Dr Blu” \(doctor, caldav\) wait for your decision: Dr\. Blu 2, a2 1\./);
+    expect(words).toMatch(/^4 removals from “Dr Blu”, doctor wait for your decision: Dr\. Blu 2, a2 1\./);
     expect(words).toContain('More than 10 changes of room, and more than 20 % of the total');
     expect(words).toContain('The same read exceeded the limit of room, so the changes in doctor wait too.');
     const many = Array.from({ length: 5 }, (_, at) => itemOf(`r${at}`, { agenda: { id: `a${at}`, name: null } }));
