@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ClinicSource } from '../domain/clinic-requests.ts';
 import type { OpenTarget } from '../tenant/tenant.ts';
-import type { Installation } from './installation.ts';
 
 /** Largest number of doctors in one name; the others are counted. */
 const MOST_DOCTORS = 2;
@@ -33,7 +32,13 @@ export function targetNamesOf({ clinic, targets }: NamedTenant): ReadonlyMap<str
   const agendas = clinic.cachedAgendas();
   const names = [...targets.values()].map(({ id, stream, vendor, configuration }) => {
     const doctors = stream === 'appointments' ? doctorsOf(configuration, agendas) : null;
-    return { id, doctors, calendar: configuredCalendarOf(configuration).name, vendor, name: `${doctors ?? id} (${vendor})` };
+    return {
+      id,
+      doctors,
+      calendar: configuredCalendarOf(configuration).name,
+      vendor,
+      name: `${doctors ?? id} (${vendor})`,
+    };
   });
   const counts = Map.groupBy(names, ({ name }) => name);
   return new Map(
@@ -42,12 +47,6 @@ export function targetNamesOf({ clinic, targets }: NamedTenant): ReadonlyMap<str
       return [id, { ...others, name: isUnique ? name : `${others.doctors} (${others.vendor}, ${id})` }];
     }),
   );
-}
-
-/** Returns the display name of a target. An unknown target keeps its id. */
-export function targetNameOf({ tenants }: Pick<Installation, 'tenants'>, tenant: string, target: string): string {
-  const open = tenants.get(tenant);
-  return (open === undefined ? undefined : targetNamesOf(open).get(target)?.name) ?? target;
 }
 
 /** Returns the name of an agenda as last read; an unread agenda keeps its id. */

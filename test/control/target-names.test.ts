@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  agendaNameOf,
-  configuredCalendarOf,
-  type NamedTenant,
-  targetNameOf,
-  targetNamesOf,
-} from '../../src/control/target-names.ts';
-import type { OpenTenant } from '../../src/tenant/tenant.ts';
+import { agendaNameOf, configuredCalendarOf, type NamedTenant, targetNamesOf } from '../../src/control/target-names.ts';
 
 const AGENDAS = ['Dr Rossi', 'Dr Bianchi', 'Dr Verdi', 'Dr Gallo'].map((name, index) => ({
   ...{ id: `${index + 1}`, name, locationId: null, isActive: true },
@@ -62,15 +55,6 @@ describe('the name of a target', () => {
       'Dr Rossi (CalDAV, work)',
       'Dr Bianchi (CalDAV)',
     ]);
-  });
-
-  test('of an unknown target or clinic is the id', () => {
-    const tenants = new Map([['rossi', tenantOf({ one: [['1']] }) as OpenTenant]]);
-    expect(['one', 'two'].map((target) => targetNameOf({ tenants }, 'rossi', target))).toEqual([
-      'Dr Rossi (CalDAV)',
-      'two',
-    ]);
-    expect(targetNameOf({ tenants }, 'nobody', 'one')).toBe('one');
   });
 });
 
