@@ -50,6 +50,8 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'openTasks',
     'readTask',
     'viewWeek',
+    'findAppointments',
+    'targetNamesOf',
     'viewHold',
     'secondPersonAbove',
     'heldBackMs',
