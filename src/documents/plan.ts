@@ -62,7 +62,7 @@ function countsTable({ targets }: PlanView, language: Language): DocumentTable[]
       return {
         id: `counts-${target}-${agenda ?? ''}`,
         cells: [
-          calendar === null ? target : [calendar, ' ', toned('quiet', target)],
+          calendar === null ? target : [calendar, toned('quiet', ` (${target})`)],
           agenda,
           ...[written('create'), written('update'), written('delete')],
           count(({ decision }) => decision === 'on-hold'),
