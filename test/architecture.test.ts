@@ -117,6 +117,7 @@ const NO_PAIRS: Readonly<Record<string, string>> = {
   'src/domain/stream-memory.ts ListSize': 'the size of a list, not the replies of patients',
   'src/model/credentials.ts Account': 'the real account, not the required one',
   'src/model/items.ts Refusal': 'of any CRM; a description has defaults',
+  'src/model/time.ts TimeSpan': 'any span of time, not the answer about a change',
   'src/model/triggers.ts TriggerReading': 'the opened state; in Redis, the reason is encrypted',
   'src/setup/profile-finder/lists.ts WindowFound': 'parameters of a request, not the quiet hours',
   'src/settings/configuration.ts RefusedChange': 'faults of a refused file, not their number',

@@ -9,6 +9,7 @@ import type { CacheBudget } from '../model/cache.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { Configuration, TenantConfiguration, TenantOutline } from '../settings/configuration.ts';
 import type { Priority } from '../state/budget.ts';
+import { createHistoryStore } from '../state/history.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
 import { createLinkStore, type LinkStore } from '../state/links.ts';
@@ -38,6 +39,7 @@ type TenantStores = Pick<
   | 'recentObjects'
   | 'storage'
   | 'targetStore'
+  | 'history'
   | 'holds'
   | 'runs'
   | 'protection'
@@ -78,7 +80,8 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
       formerly: { tenant: tenant.formerly, target: (id) => tenant.targets.get(id)?.formerly },
     }),
     storage: createTenantStorage(redis, tenant.id, parts.limitBytes),
-    targetStore: createTargetStore(redis, tenant.id, proofs),
+    targetStore: createTargetStore(redis, tenant.id, proofs, tenant.zone),
+    history: createHistoryStore(redis, tenant.id),
     holds: createHoldStore(redis, tenant.id, sealer),
     recentObjects: createRecentObjects(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id, proofs),

@@ -160,7 +160,9 @@ async function recordFreshness(
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
     const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(engine, target));
     const overtaken = cycle.loadContext.summaries.get(target.id)?.record.overtaken ?? 0;
-    const fresh = { plannedAsOf: await engine.sharedTime(reading.asOf(target)), isIdle: isInSync };
+    const asOf = reading.asOf(target);
+    const tookMs = Math.max(0, engine.clock() - asOf);
+    const fresh = { plannedAsOf: await engine.sharedTime(asOf), tookMs, isIdle: isInSync };
     await engine.targetStore.recordFreshness(target.id, overtaken, fresh);
   }
 }

@@ -193,7 +193,7 @@ async function rebuildLinks(
     comparableUnder: null,
     refusedThere: refused,
   });
-  await tenant.targetStore.count(target.id, { adopted });
+  await tenant.targetStore.count(target.id, { adopted }, tenant.clock());
   // If links survived, this state already knew the objects.
   if (adopted > 0 && stored === null && own.survivors.size === 0) await tenant.protection.foundObjects();
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');

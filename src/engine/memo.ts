@@ -101,6 +101,7 @@ export async function recordIdle(
     plannedAt: clock(),
     plannedUnder: await configVersion.join(),
     asOf: reading.completeness === 'complete' ? await sharedTime(reading.startedAt) : null,
+    tookMs: Math.max(0, clock() - reading.startedAt),
   };
   await targetStore.recordIdle(versions, idleRecord, lease);
 }

@@ -2,7 +2,7 @@ import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem, Written } from '../model/operations.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { type Instant, MINUTE_MS, type TimeSpan } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from './identity.ts';
 import type { Engine, EngineTarget } from './ports.ts';
@@ -66,7 +66,7 @@ export function settlementOf(
     case 'written':
       return writtenSettlement(outcome, { entry, link, isAnew }, { identity, completed });
     case 'deleted':
-      return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted' }) };
+      return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted', before: spanOf(link) }) };
     case 'superseded': {
       const { revision: found, remote } = outcome;
       return {
@@ -113,7 +113,11 @@ function writtenSettlement(
     ...(isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs }),
     ...(isAnew ? { recreations: revision } : recreationsOf(outcome, link)),
   };
-  return { entry, kind: 'done', link: now, ...(link === null ? {} : { effect: 'updated' }) };
+  return { entry, kind: 'done', link: now, ...(link === null ? {} : { effect: 'updated', before: spanOf(link) }) };
+}
+
+function spanOf({ startAt, endAt }: Link): TimeSpan {
+  return { startAt, endAt };
 }
 
 /** Outcomes for operations without a result from the connector: each may or may not have been completed. */

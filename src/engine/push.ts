@@ -354,7 +354,7 @@ async function resolveOutcomes(
   await recordAdditions(tenant, target.id, { outcomes, sent }, now);
   await tenant.outbox.complete(target.id, settlements, { now, lease, recordTakenOut: tracksRemovals });
   await removeAdditions(tenant, target.id, { outcomes, sent });
-  await tenant.targetStore.count(target.id, counts);
+  await tenant.targetStore.count(target.id, counts, now);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;
   logDeletions(tenant, target, outcomes, sent);

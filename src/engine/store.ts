@@ -4,7 +4,7 @@ import type { ItemKey, Link } from '../model/operations.ts';
 import type { Hold, HoldKind, PendingChange, PlannedChange, RecentObject } from '../model/plan.ts';
 import type { DriftReport, TargetGap } from '../model/run-schemas.ts';
 import type { ReadBack, StorageUse, Uncertainty } from '../model/state-schemas.ts';
-import type { Instant } from '../model/time.ts';
+import type { Instant, TimeSpan } from '../model/time.ts';
 import type { TimedLink } from './diff.ts';
 import type { GoneCounts, GuardInput } from './guard.ts';
 import type { ConfigurationInUse } from './replaced.ts';
@@ -95,9 +95,9 @@ export interface OutboxEntry extends PendingChange {
 export type OutboxSettlement =
   /**
    * Done, with the current link (null if the object is deleted). The change is removed from the outbox unless a newer change arrived.
-   * `effect`, for an update or deletion of an existing object, is recorded in the journal of the run.
+   * `effect`, for an update or deletion of an existing object, is recorded in the journal of the run, with the time of the object `before`.
    */
-  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: 'updated' | 'deleted' }
+  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: 'updated' | 'deleted'; before?: TimeSpan }
   /**
    * Retried at `dueAt`, or `parked` if only a change or an operator helps. `about`: subjects of the error. `isAsked`: the vendor requested
    * the time.
@@ -268,6 +268,8 @@ export interface IdleRecord {
   plannedUnder: number;
   /** Start of the read; null for an incomplete read, which proves no freshness. */
   asOf: Instant | null;
+  /** Time between the start of the read and this record, in ms. */
+  tookMs: number;
 }
 
 /** States of targets, without links and outbox. */
@@ -285,10 +287,16 @@ export interface TargetTable {
   /**
    * Records the freshness of a target, unless the target was overtaken since the start of the plan.
    * @param overtaken counter before the plan
+   * @param fresh.tookMs time between the start of the read and this record, in ms
    * @param fresh.isIdle whether no changes were pending, failing or held
    */
-  recordFreshness(target: string, overtaken: number, fresh: { plannedAsOf: Instant; isIdle: boolean }): Promise<void>;
-  count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
+  recordFreshness(
+    target: string,
+    overtaken: number,
+    fresh: { plannedAsOf: Instant; tookMs: number; isIdle: boolean },
+  ): Promise<void>;
+  /** Counts changes, in total and for the day of `now`. */
+  count(target: string, counters: Partial<Record<TargetCounter, number>>, now: Instant): Promise<void>;
   /** Records how many records left the target, by reason, without approved removals. */
   recordGone(target: string, counts: GoneCounts, now: Instant): Promise<void>;
   /** Counts departures in the last hour and in the last seven days; either period may be up to an hour longer. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { PinTable } from '../engine/store.ts';
 import type { ReasonCode } from '../model/operations.ts';
 import { slices } from '../model/pieces.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, type Instant, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import { reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, refusalOf } from './redis.ts';
@@ -13,13 +13,29 @@ import { openTargetProofs } from './target-record.ts';
 /** Effect of a run on an existing object; creations are not recorded. */
 export type JournalEffect = 'updated' | 'deleted';
 
-/** Line of a run's journal, without content: restoring uses data from the source. */
+/** Line of a run's journal, without content except the encrypted times: restoring uses data from the source. */
 export interface JournalEntry {
   target: string;
   recordId: string;
   effect: JournalEffect;
   reason: ReasonCode;
   at: Instant;
+  /** Time of the record before and after the change. Null: the line is older than this field. */
+  times: ChangedTimes | null;
+}
+
+/** Time of a record before and after a change; null for no object, or for a record without a time. */
+interface ChangedTimes {
+  before: TimeSpan | null;
+  after: TimeSpan | null;
+}
+
+/** Changes of a target in a period. */
+interface PeriodChanges {
+  /** Newest first. */
+  lines: (JournalEntry & { run: string })[];
+  /** Whether a limit cut the list. */
+  isCut: boolean;
 }
 
 /** Run with updates or deletions. */
@@ -45,6 +61,8 @@ export interface Journal extends PinTable {
   list(now: Instant): Promise<JournaledRun[]>;
   /** Returns the effects of listed runs on a record's object, newest first. */
   linesOf(target: string, recordId: string, now: Instant): Promise<(JournalEntry & { run: string })[]>;
+  /** Returns the changes of a target in a period. */
+  linesBetween(target: string, period: TimeWindow, limit: number): Promise<PeriodChanges>;
   /** Keeps records in a target against its rules until the given time, or until a later existing time. */
   pin(target: string, recordIds: readonly string[], untilAt: Instant): Promise<void>;
   /** Returns pinned records of a target with their end. */
@@ -99,6 +117,7 @@ export function createJournal(
         .sort((one, other) => other.at - one.at)
         .slice(0, LISTED_RUNS);
     },
+    linesBetween: (target, period, limit) => linesInPeriod(redis, locations, { target, ...period }, limit),
     linesOf: (target, recordId, now) => linesIn(redis, locations, fieldOf({ target, recordId }), now - retentionMs),
     async erase(recordsOf) {
       let lines = 0;
@@ -258,6 +277,43 @@ async function linesOfTenant(
   });
 }
 
+/** Runs of which a period is read, newest first: three runs in ten minutes for a day. */
+const MOST_RUNS_OF_PERIOD = 500;
+/** A run's changes are written within this time, except those that wait for a server. */
+const LONGEST_RUN_MS = DAY_MS;
+
+/** Returns the lines of a target in a period, newest first. A line of a run that began more than a day before the period is omitted. */
+async function linesInPeriod(
+  redis: RedisClient,
+  locations: readonly JournalLocation[],
+  { target, fromAt, toAt }: { target: string } & TimeWindow,
+  limit: number,
+): Promise<PeriodChanges> {
+  let isCut = false;
+  const lines: PeriodChanges['lines'] = [];
+  for (const { one: tenant, proofs } of locations) {
+    const [latest, earliest] = [toAt - 1, fromAt - LONGEST_RUN_MS];
+    const index = keys.journals(tenant);
+    const runs = await redis.zrevrangebyscore(index, latest, earliest, 'LIMIT', 0, MOST_RUNS_OF_PERIOD + 1);
+    isCut ||= runs.length > MOST_RUNS_OF_PERIOD;
+    for (const some of slices(runs.slice(0, MOST_RUNS_OF_PERIOD), JOURNALS_AT_ONCE)) {
+      const all = await askEach<Record<string, string>>(redis, some, (pipeline, run) =>
+        pipeline.hgetall(keys.journal(tenant, run)),
+      );
+      for (const [at, stored] of all.entries()) {
+        const run = some[at] as string;
+        const own = Object.entries(stored).filter(([field]) => locationOf(field).target === target);
+        const entries = entriesOf(proofs, run, Object.fromEntries(own));
+        lines.push(
+          ...entries.filter((entry) => fromAt <= entry.at && entry.at < toAt).map((entry) => ({ ...entry, run })),
+        );
+      }
+    }
+  }
+  lines.sort((one, other) => other.at - one.at);
+  return { lines: lines.slice(0, limit), isCut: isCut || lines.length > limit };
+}
+
 async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Promise<JournaledRun[]> {
   const index = keys.journals(tenant);
   // A Redis that refuses writes still lists the runs.
@@ -284,14 +340,33 @@ interface LineLocation {
 export function journalLine(
   proofs: Sealer,
   location: LineLocation,
-  { effect, reason, at }: Pick<JournalEntry, 'effect' | 'reason' | 'at'>,
+  {
+    effect,
+    reason,
+    at,
+    times = null,
+  }: Pick<JournalEntry, 'effect' | 'reason' | 'at'> & Partial<Pick<JournalEntry, 'times'>>,
 ): string {
   const said = [effect, reason, at].join(SEPARATOR);
-  return [said, proofs.seal(NOTHING_SEALED, contextOf(location, said))].join(SEPARATOR);
+  const sealed = times === null ? NO_TIMES : [times.before, times.after].map(secondsOf);
+  return [said, proofs.seal(JSON.stringify(sealed), contextOf(location, said))].join(SEPARATOR);
 }
 
-/** The seal only proves its context: the smallest JSON is enough. */
-const NOTHING_SEALED = '1';
+/** The seal proves its context. Its content is the times, or the smallest JSON. */
+const NO_TIMES = 1;
+
+/** Start and end in whole seconds, the precision of links; 0 without a time. */
+type SealedSpan = readonly [startS: number, endS: number] | 0;
+
+function secondsOf(span: TimeSpan | null): SealedSpan {
+  return span === null || span.startAt === 0
+    ? 0
+    : [Math.floor(span.startAt / SECOND_MS), Math.floor(span.endAt / SECOND_MS)];
+}
+
+function spanOf(sealed: SealedSpan): TimeSpan | null {
+  return sealed === 0 ? null : { startAt: sealed[0] * SECOND_MS, endAt: sealed[1] * SECOND_MS };
+}
 
 function contextOf({ run, target, recordId }: LineLocation, said: string): string {
   return JSON.stringify(['journal', run, target, recordId, said]);
@@ -303,8 +378,11 @@ function entriesOf(proofs: Sealer, run: string, stored: Record<string, string>):
     const location = locationOf(field);
     const [effect, reason, at, seal = ''] = line.split(SEPARATOR);
     const said = [effect, reason, at].join(SEPARATOR);
-    if (openSealed(proofs, seal, contextOf({ run, ...location }, said), 'journals') === null) return [];
-    return [{ ...location, effect: effect as JournalEffect, reason: reason as ReasonCode, at: Number(at) }];
+    const context = contextOf({ run, ...location }, said);
+    const sealed = openSealed<readonly [SealedSpan, SealedSpan] | typeof NO_TIMES>(proofs, seal, context, 'journals');
+    if (sealed === null) return [];
+    const times = sealed === NO_TIMES ? null : { before: spanOf(sealed[0]), after: spanOf(sealed[1]) };
+    return [{ ...location, effect: effect as JournalEffect, reason: reason as ReasonCode, at: Number(at), times }];
   });
 }
 

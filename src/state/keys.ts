@@ -15,6 +15,8 @@
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
  * | `cm:{T}:target:<target>`             | hash   | target's          | planner, lane     | status                |
+ * | `cm:{T}:history:<target>`             | hash   | 32 days           | planner, lane     | history               |
+ * | `cm:{T}:past-outages`                | zset   | 32 days           | push, pull        | history               |
  * | `cm:{T}:misses:<stream>`             | hash   | seven days        | planner           | planner               |
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
  * | `cm:{T}:configuration`               | hash   | tenant's          | planner, lane     | planner, lane, status |
@@ -122,6 +124,8 @@ export const keys = {
   outboxDue: ofTarget('outbox-due'),
   outboxFailing: ofTarget('outbox-failing'),
   target: ofTarget('target'),
+  history: ofTarget('history'),
+  pastOutages: ofTenant('past-outages'),
   misses: ofTenantEach('misses'),
   restorations: owned<[target: string, day: number]>('target', 'restorations'),
   configuration: ofTenant('configuration'),

@@ -3,6 +3,7 @@ import type { UnansweredKeys } from '../engine/store.ts';
 import type { ErrorTexts } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
+import { recordPastOutage } from './history.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { pairsOf, redisScript, sendAll } from './script.ts';
@@ -131,7 +132,9 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
       if (flat.length === 0) return { works: [], outage: null };
       await redis.srem(keys.outages(), id);
       const stored = Object.fromEntries(pairsOf(flat));
-      return { works: worksIn(stored), outage: stored['told:'] === undefined ? null : outageIn(id, stored) };
+      const outage = stored['told:'] === undefined ? null : outageIn(id, stored);
+      if (outage !== null) await recordPastOutage(redis, outage, now);
+      return { works: worksIn(stored), outage };
     },
     async works(host) {
       return worksIn(await redis.hgetall(keys.outage(hashOf(host)).waiting));

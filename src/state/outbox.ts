@@ -194,7 +194,9 @@ class RedisOutbox implements Outbox {
   #lineOf(target: string, settlement: OutboxSettlement, now: Instant): string {
     const { run, recordId, reason } = settlement.entry;
     if (settlement.kind !== 'done' || settlement.effect === undefined || run === null) return '';
-    return journalLine(this.#proofs, { run, target, recordId }, { effect: settlement.effect, reason, at: now });
+    const { effect, before = null, link } = settlement;
+    const after = link === null ? null : { startAt: link.startAt, endAt: link.endAt };
+    return journalLine(this.#proofs, { run, target, recordId }, { effect, reason, at: now, times: { before, after } });
   }
 
   async takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>> {

@@ -4,6 +4,7 @@ import { slices } from '../model/pieces.ts';
 import { storable } from '../model/stored-limits.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
+import { localDayOf } from './history.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, refusalOf } from './redis.ts';
 import { compareAndSet, fencedScript, increase, pairsOf, redisScript, sendAll } from './script.ts';
@@ -24,6 +25,7 @@ import {
 
 const scripts = {
   confirm: fencedScript<number>(import.meta.url, 'target-confirm'),
+  count: redisScript<number>(import.meta.url, 'target-count'),
   recordFreshness: redisScript<number>(import.meta.url, 'target-record-freshness'),
   summarize: redisScript<[fields: string[], linksVersion: string | null, pending: number][]>(
     import.meta.url,
@@ -44,10 +46,14 @@ const MISSES_RETENTION_MS = 7 * DAY_MS;
 /** Targets per script: each takes some tens of microseconds. */
 const TARGETS_AT_ONCE = 100;
 
-/** Opens the target records of a tenant. @param sealer encrypts with the identity key */
-export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer): TargetStore {
+/**
+ * Opens the target records of a tenant.
+ * @param sealer encrypts with the identity key
+ * @param zone IANA zone for the days of the history
+ */
+export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer, zone = 'UTC'): TargetStore {
   const proofs = openTargetProofs(redis, tenant, sealer);
-  const records = openRecords(redis, tenant, proofs, sealer);
+  const records = { ...openRecords(redis, tenant, proofs, sealer), ...openFreshness(redis, tenant, zone) };
   return { ...records, ...openGone(redis, tenant, proofs), ...openTallies(redis, tenant, sealer, records) };
 }
 
@@ -59,7 +65,7 @@ function openRecords(
   tenant: string,
   proofs: TargetProofs,
   sealer: Sealer,
-): Omit<TargetStore, keyof Gone | keyof Tallies> {
+): Omit<TargetStore, keyof Gone | keyof Tallies | keyof Freshness> {
   const read = async (target: string, fields: StoredFields): Promise<StoredTarget> => {
     const { record, damaged } = recordOf(fields, proofs.of(target, fields), { target, sealer });
     if (damaged.length > 0) {
@@ -78,11 +84,6 @@ function openRecords(
     }
     return record;
   };
-  const targetKeysOf = (target: string) => [
-    keys.target(tenant, target),
-    keys.linksMeta(tenant, target),
-    keys.outbox(tenant, target),
-  ];
   return {
     async read(target) {
       return read(target, await redis.hgetall(keys.target(tenant, target)));
@@ -90,7 +91,10 @@ function openRecords(
     async summarize(targets) {
       const summaries = new Map<string, TargetSummary>();
       for (const slice of slices(targets, TARGETS_AT_ONCE)) {
-        const answers = await scripts.summarize(redis, slice.flatMap(targetKeysOf));
+        const answers = await scripts.summarize(
+          redis,
+          slice.flatMap((target) => comparedKeys(tenant, target)),
+        );
         for (const [index, [values, linksVersion, pending]] of answers.entries()) {
           const target = slice[index] ?? '';
           const fields = Object.fromEntries(pairsOf(values));
@@ -99,26 +103,45 @@ function openRecords(
       }
       return summaries;
     },
-    async recordIdle(looked, { plannedAt, plannedUnder, asOf }, lease) {
-      for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
-        const targetKeys = slice.flatMap(([target]) => targetKeysOf(target));
-        const values = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version ?? '')];
-        await scripts.confirm(redis, lease, targetKeys, values);
-      }
-    },
     ...openWrites(redis, tenant, proofs, sealer),
     async recordOvertaken(target) {
       const key = keys.target(tenant, target);
       await redis.hdel(key, 'plannedAsOf');
       await increase(redis, key, [['overtaken', 1]]);
     },
-    async recordFreshness(target, overtaken, { plannedAsOf, isIdle }) {
-      const inSyncAsOf = isIdle ? plannedAsOf : '';
-      await scripts.recordFreshness(redis, [keys.target(tenant, target)], [overtaken, plannedAsOf, inSyncAsOf]);
+  };
+}
+
+/** Keys of a target's record, links and outbox. */
+function comparedKeys(tenant: string, target: string): string[] {
+  return [keys.target(tenant, target), keys.linksMeta(tenant, target), keys.outbox(tenant, target)];
+}
+
+type Freshness = Pick<TargetStore, 'count' | 'recordFreshness' | 'recordIdle'>;
+
+/** Records freshness and changes. The scripts also update the history, so that no cycle needs another request. */
+function openFreshness(redis: RedisClient, tenant: string, zone: string): Freshness {
+  return {
+    async recordIdle(looked, { plannedAt, plannedUnder, asOf, tookMs }, lease) {
+      for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
+        const named = slice.flatMap(([target]) => [...comparedKeys(tenant, target), keys.history(tenant, target)]);
+        const times = asOf === null ? ['', ''] : [asOf, asOf + tookMs];
+        const values = [plannedAt, plannedUnder, ...times, ...slice.map(([, version]) => version ?? '')];
+        await scripts.confirm(redis, lease, named, values);
+      }
     },
-    async count(target, counters) {
+    async recordFreshness(target, overtaken, { plannedAsOf, tookMs, isIdle }) {
+      const inSyncAsOf = isIdle ? plannedAsOf : '';
+      const named = [keys.target(tenant, target), keys.history(tenant, target)];
+      await scripts.recordFreshness(redis, named, [overtaken, plannedAsOf, inSyncAsOf, plannedAsOf + tookMs]);
+    },
+    async count(target, counters, now) {
       const changed = Object.entries(counters).filter(([, by]) => by !== 0);
-      await increase(redis, keys.target(tenant, target), changed);
+      if (changed.length === 0) return;
+      const { created = 0, updated = 0, deleted = 0 } = counters;
+      const named = [keys.target(tenant, target), keys.history(tenant, target)];
+      const day = localDayOf(now, zone);
+      await scripts.count(redis, named, [day, created, updated, deleted, ...changed.flat()]);
     },
   };
 }

@@ -13,6 +13,7 @@ import type { StoredPlan } from '../model/plan-view.ts';
 import type { StoredTask } from '../model/tasks.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ConfigVersion } from '../state/config-version.ts';
+import type { HistoryStore } from '../state/history.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Leases } from '../state/leases.ts';
@@ -61,6 +62,8 @@ export interface OpenTenant extends TenantEngine {
   outbox: Outbox;
   storage: TenantStorage;
   targetStore: TargetStore;
+  /** Freshness, changes and outages of the last days. */
+  history: HistoryStore;
   holds: HoldStore;
   recentObjects: RecentObjectStore;
   runs: RunStore;

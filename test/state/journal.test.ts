@@ -89,3 +89,49 @@ test('lists the runs of the kept period, also while Redis refuses writes', async
   expect(await runs()).toEqual(['run-1']);
   expect(await connection.zrange(keys.journals(TENANT), '0', '-1')).toEqual(['run-1']);
 });
+
+describe('the lines of a target in a period', () => {
+  async function open() {
+    const connection = redis.connect();
+    await connection.flushall();
+    const proofs = createProofSealer(IDENTITY_KEY, TENANT);
+    const span = { startAt: NOW + DAY_MS, endAt: NOW + DAY_MS + 60_000 };
+    /** A change of a run that began at the same moment, unless given. */
+    const change = async (record: string, at: number, { target = 'doctor', begunAt = at, times = {} } = {}) => {
+      const place = { run: `run-${record}`, target, recordId: record };
+      const line = journalLine(proofs, place, { effect: 'updated', reason: 'content-changed', at, ...times });
+      await connection.hset(keys.journal(TENANT, place.run), `${target}\t${record}`, line);
+      await connection.zadd(keys.journals(TENANT), 'NX', begunAt, place.run);
+    };
+    const journal = createJournal(connection, TENANT, IDENTITY_KEY);
+    const between = async (limit = 10) => journal.linesBetween('doctor', { fromAt: NOW, toAt: NOW + DAY_MS }, limit);
+    return { connection, change, between, span };
+  }
+
+  test('are of this target and period, newest first, also of a run that began before', async () => {
+    const { change, between } = await open();
+    await change('before', NOW - 1);
+    await change('first', NOW, { begunAt: NOW - 3_600_000 });
+    await change('last', NOW + DAY_MS - 1);
+    await change('after', NOW + DAY_MS);
+    await change('other', NOW + 5, { target: 'doctor-2' });
+    const { lines, isCut } = await between();
+    expect([lines.map(({ recordId, run }) => `${recordId} ${run}`), isCut]).toEqual([
+      ['last run-last', 'first run-first'],
+      false,
+    ]);
+    expect(await between(1)).toMatchObject({ lines: [{ recordId: 'last' }], isCut: true });
+  });
+
+  test('have the times before and after, encrypted, and none if the line is older', async () => {
+    const { connection, change, between, span } = await open();
+    await change('old', NOW + 1);
+    await change('moved', NOW + 2, { times: { times: { before: span, after: null } } });
+    const { lines } = await between();
+    expect(lines.map(({ times }) => times)).toEqual([{ before: span, after: null }, null]);
+    const stored = JSON.stringify(await connection.hgetall(keys.journal(TENANT, 'run-moved')));
+    expect(stored).not.toContain(String(span.startAt / 1_000));
+    await connection.hset(keys.journal(TENANT, 'run-moved'), 'doctor\tmoved', 'updated\tnew\t1\tx');
+    expect((await between()).lines).toHaveLength(1);
+  });
+});

@@ -75,8 +75,8 @@ describe('the record of a target', () => {
 
   test('counts up', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
-    await targets.count('doctor', { created: 2, updated: 0 });
-    await targets.count('doctor', { created: 3, deleted: 1 });
+    await targets.count('doctor', { created: 2, updated: 0 }, NOW);
+    await targets.count('doctor', { created: 3, deleted: 1 }, NOW);
     expect(await targets.read('doctor')).toMatchObject({ created: 5, updated: 0, deleted: 1 });
   });
 });

@@ -15,6 +15,7 @@ import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, watchClock } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createConfigVersion, leasesUnder } from '../../src/state/config-version.ts';
+import { createHistoryStore } from '../../src/state/history.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createJournal } from '../../src/state/journal.ts';
 import { createLeases } from '../../src/state/leases.ts';
@@ -135,7 +136,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     outbox: createOutbox(redis, id, { sealer: createSealer(SEALING_KEYS, id), proofs }, links),
     unanswered: createUnansweredStore(redis, id),
     storage: createTenantStorage(redis, id, choice.limitBytes ?? 1_024 * 1_024 * 1_024),
-    targetStore: createTargetStore(redis, id, proofs),
+    targetStore: createTargetStore(redis, id, proofs, configuration.zone),
+    history: createHistoryStore(redis, id),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
     recentObjects: createRecentObjects(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id, proofs),

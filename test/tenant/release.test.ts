@@ -421,7 +421,7 @@ test('every key is classified: deleted with its target, connection or tenant, or
     'outbox-due',
     'recent-objects',
   ];
-  forTargets.push('outbox-failing', 'restorations', 'pins', 'feed', 'feed-access');
+  forTargets.push('outbox-failing', 'restorations', 'pins', 'feed', 'feed-access', 'history');
   const staying = ['tombstones', 'receipts', 'opt-outs', 'opt-in', 'protection', 'lease', 'lease-waiting'];
   expect(kindsOf('target/b')).toEqual(forTargets.sort());
   expect(kindsOf('connection/b')).toEqual(['credential']);

@@ -95,7 +95,7 @@ export class MemoryTargets implements TargetTable {
   async recordFreshness(
     target: string,
     overtaken: number,
-    { plannedAsOf, isIdle }: { plannedAsOf: Instant; isIdle: boolean },
+    { plannedAsOf, isIdle }: { plannedAsOf: Instant; tookMs: number; isIdle: boolean },
   ): Promise<void> {
     if (this.recordOf(target).overtaken !== overtaken) return;
     this.#change(target, { plannedAsOf, ...(isIdle ? { idleAsOf: plannedAsOf } : {}) });

@@ -3,6 +3,7 @@ import type { Acting } from '../../control/recording.ts';
 import { type Document, paragraph, time } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../model/time.ts';
+import { HISTORY_DAYS } from '../../state/history.ts';
 import { DOCUMENT_RETENTION_MS } from '../../state/stored-documents.ts';
 import { RELEASE_EVERY_MS } from '../../tenant/release.ts';
 import { CHANNEL_LIFE_MS } from '../../tenant/subscriptions.ts';
@@ -25,6 +26,7 @@ export async function reportRetention(
     approvals: actServices.approvalsOf(id).policy.expireAfterHours * HOUR_MS,
     ...(reminders && { replies: reminders.replies.lifeMs, reminders: reminders.file.keepDays * DAY_MS }),
     journals: journal.retentionMs,
+    history: HISTORY_DAYS * DAY_MS,
     'saved-plans': DOCUMENT_RETENTION_MS,
     notifications: CHANNEL_LIFE_MS,
     'page-limits': 2 * MINUTE_MS,

@@ -35,6 +35,7 @@ export const STORED_KINDS = {
   replies: { ends: 'check', en: 'replies of patients', it: 'risposte dei pazienti' },
   reminders: { ends: 'expiry', en: 'reminders', it: 'promemoria' },
   journals: { ends: 'expiry', en: 'run journals', it: 'diari delle esecuzioni' },
+  history: { ends: 'expiry', en: 'history', it: 'storico' },
   'saved-plans': { ends: 'expiry', en: 'saved plans, API tasks', it: 'piani salvati, attività dell’API' },
   notifications: { ends: 'expiry', en: 'notifications', it: 'notifiche' },
   sessions: { ends: 'expiry', en: 'sessions', it: 'sessioni' },

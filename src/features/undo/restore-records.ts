@@ -51,7 +51,7 @@ export async function entriesOfRun(tenant: UndoneTenant, run: string): Promise<J
   // The outbox is read before the journal, so that a change completed between the two reads is found in the journal.
   for (const { id: target } of targets) {
     for (const { recordId, reason, enqueuedAt } of await tenant.outbox.removalsOf(target, run)) {
-      put({ target, recordId, effect: 'deleted', reason, at: enqueuedAt });
+      put({ target, recordId, effect: 'deleted', reason, at: enqueuedAt, times: null });
     }
   }
   for (const entry of await tenant.journal.read(run)) {

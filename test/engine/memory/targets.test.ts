@@ -41,7 +41,7 @@ test('a plan without changes proves freshness only for a target as it was looked
   const lease = await leases.tryTake('plan');
   if (lease === null) throw new Error('the lease is busy');
   await targetStore.write(TARGET, { container: 'c', adoptedAt: NOW, unconfirmed: 2 });
-  const idle = { plannedAt: NOW, plannedUnder: 1, asOf: NOW };
+  const idle = { plannedAt: NOW, plannedUnder: 1, asOf: NOW, tookMs: 0 };
   await targetStore.recordIdle(new Map([[TARGET, null]]), { ...idle, plannedUnder: 7, asOf: null }, lease);
   expect(await targetStore.read(TARGET)).toMatchObject({ plannedUnder: 7 });
   links.change(TARGET, new Map());
@@ -57,9 +57,9 @@ test('a plan without changes proves freshness only for a target as it was looked
 
 test('an overtaken plan proves nothing', async () => {
   const { targetStore } = open();
-  await targetStore.recordFreshness(TARGET, 0, { plannedAsOf: NOW, isIdle: false });
+  await targetStore.recordFreshness(TARGET, 0, { plannedAsOf: NOW, tookMs: 0, isIdle: false });
   expect(await targetStore.read(TARGET)).toMatchObject({ plannedAsOf: NOW, idleAsOf: null });
   await targetStore.recordOvertaken(TARGET);
-  await targetStore.recordFreshness(TARGET, 0, { plannedAsOf: NOW, isIdle: true });
+  await targetStore.recordFreshness(TARGET, 0, { plannedAsOf: NOW, tookMs: 0, isIdle: true });
   expect(await targetStore.read(TARGET)).toMatchObject({ plannedAsOf: null, idleAsOf: null, overtaken: 1 });
 });
