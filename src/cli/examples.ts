@@ -40,6 +40,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   why: 'redis-full',
   doctor: 'aurora',
   health: 'aurora doctor-1 --all',
+  changes: 'aurora doctor-1 --day 2026-11-30',
+  history: 'aurora --target doctor-1 --days 7',
   'reminders upcoming': 'aurora --day 2026-11-30',
   'reminders sent': 'aurora --limit 20',
   'reminders explain': 'aurora apt0000031',

@@ -56,6 +56,10 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     const { renderStatus } = await import('./render-status.ts');
     return (view, { problems }) => renderStatus(view, { problemsOnly: problems });
   },
+  async readHistory() {
+    const { renderHistory } = await import('./render-history.ts');
+    return (view, { target, days }) => renderHistory(view, { isOfOne: target !== undefined, days });
+  },
   readHealth: async () => (await import('./render-health.ts')).renderHealth,
   listDuplicates: async () => (await import('./render-audit.ts')).renderDuplicates,
   async applyPlan() {

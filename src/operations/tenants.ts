@@ -1,10 +1,21 @@
 import { z } from 'zod';
+import { historyDays, historyView, targetChanges } from '../control/history-schemas.ts';
 import { requireTenant } from '../control/installation.ts';
 import { stopsInstallation } from '../control/installation-problems.ts';
 import { connectionStatus, statusReply, targetStatus, tenantLine, tenantStatus } from '../control/status-schemas.ts';
 import { maySee } from '../model/acts.ts';
 import { problemsWithin } from '../model/problems.ts';
-import { failure, id, instant, pageOfItems, paging, problem, syncState, tenant } from '../model/schemas.ts';
+import {
+  failure,
+  id,
+  instant,
+  optionalTarget,
+  pageOfItems,
+  paging,
+  problem,
+  syncState,
+  tenant,
+} from '../model/schemas.ts';
 import { TASK_KINDS } from '../model/tasks.ts';
 import { operation, type Services } from './operation.ts';
 
@@ -145,6 +156,50 @@ export const TENANT_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/targets' },
     commands: [],
     run: ({ tenant }, { services }) => tenantOf(services, tenant),
+  }),
+  readHistory: operation({
+    summary: 'show how fresh each target was, its changes per day, and outages',
+    level: 'viewer',
+    input: z.strictObject({
+      tenant,
+      target: optionalTarget,
+      days: historyDays.default('1').describe('Number of days until now'),
+    }),
+    output: historyView,
+    http: { method: 'GET', path: '/tenants/{tenant}/history' },
+    commands: [{ words: 'history <tenant>', isOfOneTenant: true }],
+    async run({ tenant, target, days }, { services: { installation, statuses } }) {
+      const { viewHistory } = await import('../control/history.ts');
+      const open = requireTenant(installation, tenant);
+      const { at, tenants } = await statuses.ofTenant(installation, tenant);
+      const targets = tenants[0]?.targets ?? [];
+      return viewHistory(open, { at, targets, outages: await installation.outages.list() }, { days, target });
+    },
+  }),
+  readTargetChanges: operation({
+    summary: 'list the changes of a target on one day, with the time before and after; uses saved state only',
+    level: 'viewer',
+    input: z.strictObject({
+      tenant,
+      target: id,
+      day: z.iso.date().nullable().default(null).describe("Day in the clinic's time zone; default: yesterday"),
+    }),
+    output: targetChanges,
+    http: { method: 'GET', path: '/tenants/{tenant}/targets/{target}/changes' },
+    commands: [
+      {
+        words: 'changes <tenant> <target>',
+        isOfOneTenant: true,
+        options: {
+          day: { flags: '--day <date>', about: "day in the clinic's time zone, YYYY-MM-DD; default: yesterday" },
+        },
+      },
+    ],
+    async run({ tenant, target, day }, { services: { installation } }) {
+      const { viewTargetChanges } = await import('../control/target-changes.ts');
+      return viewTargetChanges(requireTenant(installation, tenant), target, day);
+    },
+    document: async () => (await import('../documents/changes.ts')).changesDocument,
   }),
   readTask: operation({
     summary: 'show the state of a long job',

@@ -43,6 +43,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'refusedFiles',
     'listRecords',
     'stateOfRecord',
+    'historyDays',
     'byConfiguration',
     'partOf',
     'readInstallation',
