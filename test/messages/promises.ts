@@ -152,6 +152,24 @@ export const PROMISES: readonly Promised[] = [
     ],
   },
   {
+    command: 'changes <x> <x> --day <x>',
+    by: ['src/http-server/pages/history/history-page.ts'],
+    effect: 'shows the same changes of the day',
+    shownBy: [
+      'test/documents/changes.test.ts',
+      'a moved appointment has its times before and after, in lines of at most 100 characters',
+    ],
+  },
+  {
+    command: 'history <x><x> --days <x>',
+    by: ['src/http-server/pages/history/history-page.ts'],
+    effect: 'shows the same figures',
+    shownBy: [
+      'test/cli/render-history.test.ts',
+      'targets have one line each, with a bar per hour and a dot without a proof, within 100 columns',
+    ],
+  },
+  {
     command: 'audit-log verify',
     by: ['src/cli/render-audit-log.ts'],
     effect: 'reports whether the records were changed',

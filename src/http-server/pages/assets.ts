@@ -70,6 +70,7 @@ const FILES = {
   'icon.svg': () => own('icon.svg'),
   // https://github.com/bigskysoftware/idiomorph: updates a page in place and preserves focus and unfolded details.
   'idiomorph.js': () => readFileSync(require.resolve('idiomorph/dist/idiomorph.min.js')),
+  'history.css': () => own('history.css'),
   'week.css': () => Buffer.concat([own('week.css'), Buffer.from(weekStyles())]),
 };
 

@@ -139,6 +139,7 @@ const CLINIC: readonly NavigationEntry[] = [
   entry('/plan', 'plan', 'viewer'),
   entry('/holds', 'holds', 'viewer'),
   entry('/explain', 'explain', 'viewer'),
+  entry('/history', 'history', 'viewer'),
   entry('/activity', 'activity', 'viewer'),
   entry('/configuration', 'configuration', 'owner'),
 ];

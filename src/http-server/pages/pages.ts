@@ -25,6 +25,7 @@ import {
   THEME_COOKIE,
 } from './context.ts';
 import { addExplainPage } from './explain/explain-page.ts';
+import { addChangesPage, addHistoryPage } from './history/history-page.ts';
 import { addHoldPages } from './holds/hold-page.ts';
 import { addInstallationPage } from './installation.ts';
 import { type Page, sendPage } from './layout.ts';
@@ -64,6 +65,8 @@ export function addPages(
     addConfigurationPages(pages, services);
     addPlanPage(pages, services);
     addWeekPage(pages, services);
+    addHistoryPage(pages, services);
+    addChangesPage(pages, services);
     addOperationPages(pages, services);
     addQueuesPage(pages, services);
     addInstallationPage(pages, services);

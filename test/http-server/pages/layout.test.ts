@@ -27,7 +27,9 @@ describe('the navigation', () => {
     const operationPages = [RETENTION] as never;
     const of = (level: AccessLevel) =>
       linksFor({ visitor: as(level), tenant: ROSSI, operationPages }).filter((link) => link?.startsWith('/tenants/'));
-    const shared = ['', '/plan', '/holds', '/explain', '/activity'].map((path) => `/tenants/studio%20rossi${path}`);
+    const shared = ['', '/plan', '/holds', '/explain', '/history', '/activity'].map(
+      (path) => `/tenants/studio%20rossi${path}`,
+    );
     expect(of('viewer')).toEqual(shared);
     expect(of('operator')).toEqual([...shared, '/tenants/studio%20rossi/retention']);
     expect(of('owner')).toEqual([

@@ -19,6 +19,7 @@ const EVIL_FIELDS = {
   patient: { id: EVIL, firstName: EVIL, lastName: EVIL },
 };
 const EVIL_WAY = `${BASE}/explain?id=${encodeURIComponent(`${EVIL}0`)}`;
+const HISTORY = [`${BASE}/history?days=7`, `${BASE}/targets/doctor/changes?day=2026-06-15`] as const;
 const PHONE = { viewport: { width: 360, height: 740 } };
 
 describe.skipIf(whyNoBrowser !== null)(`in a browser (${whyNoBrowser ?? 'Chromium'})`, () => {
@@ -54,11 +55,28 @@ describe.skipIf(whyNoBrowser !== null)(`in a browser (${whyNoBrowser ?? 'Chromiu
     ['a phone and dark', { colorScheme: 'dark', ...PHONE }],
   ] as const)('everybody can use the pages: %s', async (_, options) => {
     const page = await visit('owner', options);
-    for (const path of [WEEK, `${BASE}/explain?id=apt-1`, `${BASE}/plan`, `${BASE}/holds`, hold, '/queues']) {
+    const views = [WEEK, `${BASE}/explain?id=apt-1`, `${BASE}/plan`, `${BASE}/holds`, hold, '/queues'];
+    for (const path of [...views, ...HISTORY]) {
       await page.goto(`${world().base}${path}`);
+      // The figures of the history are as wide as their charts.
+      if (path.startsWith(HISTORY[0])) await page.locator('.history summary').first().click();
       expect(await violationsIn(page), path).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(options.viewport.width);
     }
+  });
+
+  test('both charts of a target are visible at the width of the page, with their labels', async () => {
+    const page = await visit('owner', PHONE);
+    await page.goto(`${world().base}${HISTORY[0]}`);
+    const boxes = await Promise.all((await page.locator('.history svg').all()).map((svg) => svg.boundingBox()));
+    expect(boxes.map((box) => box && [box.width > 240, box.height])).toEqual([
+      [false, 72],
+      [true, 72],
+      [false, 48],
+      [true, 48],
+    ]);
+    const [axis, plot] = boxes;
+    expect(plot?.y).toBeCloseTo(axis?.y ?? Number.NaN, 0);
   });
 
   test('no text of a clinic, in any field, runs or is displayed as markup on any page, and no policy is broken', async () => {

@@ -242,7 +242,8 @@ export function targetsPart(
       ],
     };
   });
-  return section('targets', words.targets, table(words.targets, columns, rows, { isDense: true }));
+  const history = linkButton(clinicAddress(tenant, '/history'), words.history, 'plain');
+  return section('targets', words.targets, table(words.targets, columns, rows, { isDense: true }), history);
 }
 
 /** Names where a target writes: calendar, vendor and account, as far as known. */

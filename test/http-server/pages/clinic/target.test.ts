@@ -156,7 +156,10 @@ describe('the targets of a clinic', () => {
   });
 
   test('link to their pages by encoded ids', () => {
-    expect(shown({ target: 'a/b' }).match(/href="[^"]+"/g)).toEqual([`href="/tenants/${TENANT}/targets/a%2Fb"`]);
+    expect(shown({ target: 'a/b' }).match(/href="[^"]+"/g)).toEqual([
+      `href="/tenants/${TENANT}/history"`,
+      `href="/tenants/${TENANT}/targets/a%2Fb"`,
+    ]);
   });
 
   test('show the health and the failed changes if an administrator should see them', () => {
