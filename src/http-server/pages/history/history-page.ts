@@ -116,7 +116,7 @@ function legend({ language }: PageContext): Html {
 function targetPart(context: PageContext, view: HistoryView, target: TargetHistory, days: HistoryDays): Html {
   const words = HISTORY[context.language];
   const { times } = context;
-  const { target: id, name, connector, inSyncAsOf, recordedSince, worstMs, unprovedHours } = target;
+  const { target: id, name: calendar, inSyncAsOf, recordedSince, worstMs, unprovedHours } = target;
   const figures: HtmlPart[] = [
     inSyncAsOf === null ? words.never : html`${words.inSync} ${times.at(inSyncAsOf)}`,
     worstMs !== null && words.worst(ageText(context, worstMs)),
@@ -127,7 +127,7 @@ function targetPart(context: PageContext, view: HistoryView, target: TargetHisto
   const shown = figures.filter((each) => each !== null && each !== false);
   const yesterday = html`<a href="${clinicAddress(view.tenant, `/targets/${pathSegment(id)}/changes`)}">${words.whatChanged}</a>`;
   const summary = [...shown, yesterday].flatMap((each, at) => (at === 0 ? [each] : [' · ', each]));
-  const heading = html`<h2 id="history-${id}"><a href="${clinicAddress(view.tenant, `/targets/${pathSegment(id)}`)}">${name ?? id}</a> <span class="quiet plain">${name === null ? null : html`<code>${id}</code> `}${connector}</span></h2>`;
+  const heading = html`<h2 id="history-${id}"><a href="${clinicAddress(view.tenant, `/targets/${pathSegment(id)}`)}" title="${id}">${context.targetName(view.tenant, id)}</a> <span class="quiet plain">${calendar}</span></h2>`;
   const charts =
     recordedSince === null
       ? emptyState(words.notRecorded)
@@ -169,7 +169,7 @@ function dayTable(context: PageContext, view: HistoryView, target: TargetHistory
     return html`<li>${times.at(sinceAt)}–${untilAt === null ? words.untilNow : times.at(untilAt)}</li>`;
   });
   const list = outages.length === 0 ? null : html`<p>${words.outages}</p><ul>${outages}</ul>`;
-  return html`<div><table class="by-day"><caption class="heard">${words.byDay}, ${target.name ?? target.target}</caption><thead><tr>${columns.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead><tbody>${rows}</tbody></table>${list}</div>`;
+  return html`<div><table class="by-day"><caption class="heard">${words.byDay}, ${context.targetName(view.tenant, target.target)}</caption><thead><tr>${columns.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead><tbody>${rows}</tbody></table>${list}</div>`;
 }
 
 const UNITS = [['day', DAY_MS] as const, ['hour', HOUR_MS] as const, ['minute', MINUTE_MS] as const] as const;
