@@ -86,6 +86,15 @@ export const PICTURES: Readonly<Record<string, Picture>> = {
     },
   },
   explain: { address: ({ tenant, appointment }) => `/tenants/${tenant}/explain?id=${encodeURIComponent(appointment)}` },
+  search: { address: ({ tenant }) => `/tenants/${tenant}/explain?time=10:30` },
+  target: { address: ({ tenant }) => `/tenants/${tenant}/targets/doctor-1` },
+  history: { address: ({ tenant }) => `/tenants/${tenant}/history` },
+  changes: {
+    address: ({ tenant }) => `/tenants/${tenant}/targets/doctor-1/changes`,
+    async act(page) {
+      await page.goto(`${page.url()}?day=${new Date().toISOString().slice(0, 10)}`);
+    },
+  },
   plan: { address: ({ tenant }) => `/tenants/${tenant}/plan` },
   replies: { address: ({ tenant }) => `/tenants/${tenant}/replies` },
   configuration: { address: () => `/tenants/${MANAGED}/configuration` },
