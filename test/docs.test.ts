@@ -190,7 +190,7 @@ test('SECURITY.md names each test of an attack', () => {
 
 /** Returns the tests that prose names, in brackets behind a sentence. */
 function namedInBrackets(page: string): string[] {
-  const brackets = [...read(page).matchAll(/\((`[a-z0-9-]+\/[a-z0-9/-]+`(?:,\s`[a-z0-9/-]+`)*)\)/g)];
+  const brackets = [...read(page).matchAll(/\((`(?:contract|[a-z0-9-]+\/[a-z0-9/-]+)`(?:,\s`[a-z0-9/-]+`)*)\)/g)];
   return brackets.flatMap(([, all = '']) => [...all.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
 }
 
