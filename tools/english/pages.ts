@@ -130,7 +130,7 @@ function tableLine(lines: readonly string[]): number {
 
 /** Returns paragraphs and list items in one line each, without headings, tables, pictures and fenced blocks. */
 function blocksOf(markdown: string): string[] {
-  const prose = markdown.replaceAll(/^(\s*)```.*?^\1```/gms, '').replaceAll(/<!--[\s\S]*?-->/g, '');
+  const prose = markdown.replaceAll(/^([ \t]*)```.*?^\1```/gms, '').replaceAll(/<!--[\s\S]*?-->/g, '');
   const blocks: string[] = [];
   let isContinued = false;
   for (const line of prose.split('\n')) {

@@ -26,7 +26,7 @@ const DIRECTIVE = /^[\s*]*(biome-ignore|@ts-|eslint-|v8 ignore|Stryker)/;
 export function proseOfDocument(path: string, markdown: string): Prose {
   const blank = (match: string) => match.replaceAll(/[^\n]/g, ' ');
   const text = markdown
-    .replaceAll(/^(\s*)```.*?^\1```/gms, blank)
+    .replaceAll(/^([ \t]*)```.*?^\1```/gms, blank)
     .replaceAll(/`[^`\n]*`/g, blank)
     .replaceAll(/(\]\()([^)]*)(\))/g, (_, open: string, to: string, close: string) => `${open}${blank(to)}${close}`)
     .replaceAll(/<[^>]+>/g, blank);

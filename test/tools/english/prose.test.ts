@@ -10,6 +10,11 @@ describe('the English of a document', () => {
     expect(inOneLine(text)).toBe('Run , see [the guide]( ). End.');
     expect(text.split('\n').length).toBe(markdown.split('\n').length);
   });
+
+  test('includes the prose between two fenced blocks, and the code of neither', () => {
+    const markdown = 'One.\n\n```sh\nfirst\n```\n\nTwo.\n\n- Item:\n\n  ```sh\n  second\n  ```\n\nThree.';
+    expect(inOneLine(proseOfDocument('a.md', markdown).text)).toBe('One. Two. - Item: Three.');
+  });
 });
 
 describe('the English of a source file', () => {
