@@ -116,7 +116,7 @@ describe('the version of Node.js', () => {
   const engines = /\d+/.exec((JSON.parse(read('package.json')) as { engines: { node: string } }).engines.node)?.[0];
   const suitable = /^const FIRST_SUITABLE_MAJOR = (\d+);$/m.exec(read('bin/pinned-node.js'))?.[1];
 
-  test.each(['README.md', 'CONTRIBUTING.md', 'docs/quickstart.md', 'docs/evaluate.md', 'docs/install/package.md'])(
+  test.each(['README.md', 'CONTRIBUTING.md', 'docs/quickstart.md', 'docs/evaluate.md', 'docs/install/systemd.md'])(
     'that %s requires to install is that of package.json',
     (document) => {
       const [, stated] = /Node\.js (\d+) or newer,? (?:with|and)? ?npm/.exec(flat(document)) ?? [];
@@ -127,8 +127,8 @@ describe('the version of Node.js', () => {
   test('that runs the program is the same in each document and in the image', () => {
     const stated = [
       ...read('README.md').matchAll(/packages, Node\.js (\d+)/g),
-      ...read('docs/install/package.md').matchAll(/(?:installs|systems,) Node\.js (\d+)/g),
-      ...read('docs/install/systemd.md').matchAll(/Node\.js (\d+) or newer/g),
+      ...read('docs/install/systemd.md').matchAll(/(?:installs|systems,) Node\.js (\d+)/g),
+      ...read('docs/install/systemd.md').matchAll(/Node\.js (\d+) or newer as/g),
       ...read('docs/development.md').matchAll(/Node (\d+) or later/g),
       ...read('docs/releasing.md').matchAll(/node:(\d+)\./g),
       ...read('docs/design/unproved.md').matchAll(/are Node (\d+)\./g),
