@@ -208,6 +208,11 @@ const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'retr
 /** A longer list of connections is folded, without those that require action. */
 const MOST_UNFOLDED = 6;
 
+/** Returns the address of an account, without the vendor's id behind it, or the id alone; null for an unknown account. */
+export function accountName(account: string | null): string | null {
+  return account === null || account === 'unknown' ? null : account.replace(/(?<=\S) \([^()]*\)$/, '');
+}
+
 /** Renders a clinic's connections: account, start, expiry, and the way to reconnect. */
 export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
   const words = CLINIC[context.language];
@@ -237,7 +242,7 @@ function connectionTable(context: PageContext, tenant: string, connections: read
     return {
       id: `connection-${connection}`,
       cells: [
-        html`<strong title="${connection}">${account === null || account === 'unknown' ? connection : account}</strong>`,
+        html`<strong title="${connection}">${accountName(account) ?? connection}</strong>`,
         kind,
         describeState(context, each),
         sinceAt === null ? null : context.times.at(sinceAt),

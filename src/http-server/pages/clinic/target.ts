@@ -28,7 +28,7 @@ import {
 } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { FRAME } from '../texts/frame.ts';
-import { connectionAddress } from './connection.ts';
+import { accountName, connectionAddress } from './connection.ts';
 
 const LIMIT = 50;
 interface Question {
@@ -253,8 +253,8 @@ function calendarText(
   names: ReadonlyMap<string, TargetNames>,
 ): Html {
   const { calendar = null, vendor = connector } = names.get(target) ?? {};
-  const account = connections.find((each) => each.connection === connection)?.account ?? null;
-  const [first, ...others] = [calendar, account === 'unknown' ? null : account, vendor].filter((each) => each !== null);
+  const account = accountName(connections.find((each) => each.connection === connection)?.account ?? null);
+  const [first, ...others] = [calendar, account, vendor].filter((each) => each !== null);
   return html`${first}${others.length === 0 ? null : html` <span class="quiet">${others.join(' · ')}</span>`}`;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../../../src/control/status-schemas.ts';
+import { accountName } from '../../../../src/http-server/pages/clinic/connection.ts';
 import { DAY_MS, MINUTE_MS } from '../../../../src/model/time.ts';
 import { openActsLogins, openActsWorld } from '../../../control/services-world.ts';
 import { useRedis } from '../../../support/redis.ts';
@@ -78,4 +79,13 @@ describe('the page of a connection', () => {
     expect(await see(`${address}?did=accepted.0`)).toContain('No change was waiting');
     expect(await see(`${address}?did=accepted-again`)).toContain('was already confirmed: nothing has changed');
   });
+});
+
+test.each([
+  ['rossi@clinic.example (1995080123)', 'rossi@clinic.example'],
+  ['1995080123', '1995080123'],
+  ['unknown', null],
+  [null, null],
+])('the account %s is shown as %s in lists', (account, shown) => {
+  expect(accountName(account)).toBe(shown);
 });
