@@ -46,13 +46,13 @@ const FOUND_MS = SILENCE_MS + constantOf('src/state/redis.ts', 'PING_EVERY_MS') 
 
 describe('seconds in documents are those of the program', () => {
   test.each([
-    ['docs/design/failures.md', /Running calls have (\d+) s to finish/, GRACE_MS],
+    ['docs/design/state-in-redis.md', /Running calls have (\d+) s to finish/, GRACE_MS],
     ['docs/install/docker.md', /gives running requests (\d+) seconds/, GRACE_MS],
-    ['docs/design/failures.md', /or after (\d+) s with 1/, END_MS],
+    ['docs/design/state-in-redis.md', /or after (\d+) s with 1/, END_MS],
     ['docs/install/docker.md', /exits after (\d+) seconds/, END_MS],
-    ['docs/design/failures.md', /Redis is unreachable\. \| `\/readyz` returns 503 within (\d+) s/, FOUND_MS],
-    ['docs/design/failures.md', /commands report `redis-unreachable` after (\d+) s/, PATIENCE_MS],
-    ['docs/design/failures.md', /sends to Redis fail after (\d+) s/, COMMAND_MS],
+    ['docs/design/state-in-redis.md', /Redis is unreachable, `\/readyz` returns 503 within (\d+) s/, FOUND_MS],
+    ['docs/design/state-in-redis.md', /commands report `redis-unreachable` after (\d+) s/, PATIENCE_MS],
+    ['docs/design/state-in-redis.md', /sends to Redis fail after (\d+) s/, COMMAND_MS],
     ['docs/redis.md', /Each command waits at most (\w+) seconds/, COMMAND_MS],
     ['docs/safety.md', /503 after (\d+) to/, SILENCE_MS],
     ['docs/safety.md', /commands to Redis fail after (\d+) s/, COMMAND_MS],
