@@ -81,7 +81,7 @@ function personOf({ firstName, lastName, email, phone, details }: TruePatient): 
   return { firstName, lastName, email, phone: digits(phone), newsletter };
 }
 
-/** As docs/crm-derived-fields.md defines them; nothing lies before {@link DERIVED}. */
+/** As docs/crm-mapping.md defines them; nothing lies before {@link DERIVED}. */
 function computed(visits: readonly TrueAppointment[], asOf: number): Values {
   const today = LOCAL_DAY.format(asOf);
   const isOver = ({ end }: TrueAppointment) => LOCAL_DAY.format(end - 1) < today;

@@ -13,7 +13,9 @@ import { addFeatureMetrics } from '../src/features/metrics.ts';
 import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
 import { openApiDocument } from '../src/http-server/api/openapi.ts';
 import { ROUTES } from '../src/http-server/api/routes.ts';
+import { CRM_SOURCES, type CrmStream } from '../src/settings/crm-schema.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
+import { renderCrmFields } from './crm-fields-table.ts';
 import { type DecisionRecord, renderDecisions } from './decision-table.ts';
 import { renderCodes, renderErrors, renderSamples } from './error-table.ts';
 import { FAULTS, INSTALLATION_FAULTS, renderFaults } from './fault-table.ts';
@@ -34,6 +36,7 @@ const FILES = [
   'api.md',
   'configuration.md',
   'clinic-profile-reference.md',
+  'crm-mapping.md',
   'errors.md',
   'glossary.md',
   'monitoring.md',
@@ -109,6 +112,9 @@ function referenceTables(): Map<string, string> {
     ['terms', renderTerms(TERMS)],
     ['words', renderWords(AMBIGUOUS_WORDS)],
     ['decisions', renderDecisions(decisionRecords())],
+    ...(Object.keys(CRM_SOURCES) as CrmStream[]).map(
+      (stream) => [`fields-${stream}`, renderCrmFields(stream)] as const,
+    ),
     ...performanceParts(measured),
   ]);
   for (const name of connectors.keys()) {

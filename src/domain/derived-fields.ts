@@ -3,7 +3,7 @@ import type { invoice } from '../clinic/schema/shapes.ts';
 import type { Appointment } from '../model/records.ts';
 import { DAY_MS, type Instant, offsetMs } from '../model/time.ts';
 
-/** Values computed for one patient from appointments and invoices; docs/crm-derived-fields.md defines each field. */
+/** Values computed for one patient from appointments and invoices; docs/crm-mapping.md defines each field. */
 export interface DerivedFields {
   /** Start of the latest visit. */
   lastVisitAt: Instant | null;

@@ -92,7 +92,7 @@ function contactOf(
   return { identity: lastName, alternatives };
 }
 
-/** Returns the day of the next appointment (docs/crm-derived-fields.md): a patient who arrived before that day is still expected. */
+/** Returns the day of the next appointment (docs/crm-mapping.md): a patient who arrived before that day is still expected. */
 function nextDayOf(visits: readonly TrueAppointment[], at: number): string | null {
   const today = LOCAL_DAY.format(at);
   const isAhead = ({ status, start }: TrueAppointment) =>
