@@ -24,6 +24,7 @@ import { renderLimits, SOURCE_LIMITS } from './limits-table.ts';
 import { renderMetrics } from './metrics-table.ts';
 import { performanceParts, performancePictures, readResults } from './performance-page.ts';
 import { renderProfile } from './profile-table.ts';
+import { KEY_PROTECTIONS, renderKeyProtections } from './redis-keys-table.ts';
 import { renderRoutes } from './route-table.ts';
 import { keysOfSchema, renderKeys, renderSettings, type SchemaKey } from './schema-table.ts';
 
@@ -37,6 +38,7 @@ const FILES = [
   'configuration.md',
   'clinic-profile-reference.md',
   'crm-mapping.md',
+  'design/redis-keys.md',
   'errors.md',
   'glossary.md',
   'monitoring.md',
@@ -109,6 +111,7 @@ function referenceTables(): Map<string, string> {
     ['faults', renderFaults({ ...FAULTS, ...INSTALLATION_FAULTS })],
     ['limits', renderLimits(SOURCE_LIMITS)],
     ['metrics', metricsTable()],
+    ['redis-keys', renderKeyProtections(KEY_PROTECTIONS)],
     ['terms', renderTerms(TERMS)],
     ['words', renderWords(AMBIGUOUS_WORDS)],
     ['decisions', renderDecisions(decisionRecords())],

@@ -18,6 +18,7 @@ import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
+import { KEY_PROTECTIONS } from '../../tools/redis-keys-table.ts';
 import { person } from '../control/acting.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
@@ -150,29 +151,6 @@ async function changeAll(connection: Redis, kind: string): Promise<number> {
   return count;
 }
 
-interface Stand {
-  /** Cells for another value and for an earlier value: `**held:** …`, `**nothing need:** …` or `**left:** …`. */
-  change: string;
-  rollback: string;
-  /** The test that tries what is refused, below `test/`; null where nothing refuses anything. */
-  test: string | null;
-}
-
-/** The rows of docs/design/redis-keys.md, by the name of the key. */
-const STANDS = new Map(
-  readFileSync(join(import.meta.dirname, '../../docs/design/redis-keys.md'), 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .map((line): [string, Stand] => {
-      const [name = '', change = '', rollback = '', test = ''] = line
-        .split('|')
-        .slice(1)
-        .map((cell) => cell.trim());
-      return [name.slice(1, -1), { change, rollback, test: test.slice(1, -1) || null }];
-    }),
-);
-const standOf = (name: string) => STANDS.get(name) as Stand;
-
 const NAMES = Object.keys(ALL_KEYS) as (keyof typeof ALL_KEYS)[];
 /** `cm:{T}:outbox:…` is of the kind `outbox`. */
 function kindOf(name: keyof typeof ALL_KEYS): string {
@@ -182,16 +160,15 @@ function kindOf(name: keyof typeof ALL_KEYS): string {
 }
 
 describe('each key of each table', () => {
-  test('lists its protection against change and rollback in docs/design/redis-keys.md', () => {
-    expect([...STANDS.keys()].toSorted()).toEqual(NAMES.toSorted());
-    for (const { change, rollback } of STANDS.values())
-      for (const stand of [change, rollback]) expect(stand).toMatch(/^\*\*(held|nothing need|left):\*\* .{6}/);
+  test('has a described protection against change and rollback', () => {
+    expect(Object.keys(KEY_PROTECTIONS).toSorted()).toEqual(NAMES.toSorted());
+    for (const { changed, older } of Object.values(KEY_PROTECTIONS))
+      for (const { text } of [changed, older]) expect(text).toMatch(/^.{6}/);
   });
 
   test.each(NAMES)('%s names the test that tries what is refused', (name) => {
-    const { change, rollback, test: file } = standOf(name);
-    const isHeld = [change, rollback].some((stand) => stand.startsWith('**held:**'));
-    expect(file !== null).toBe(isHeld);
+    const { changed, older, test: file } = KEY_PROTECTIONS[name];
+    expect(file !== null).toBe([changed, older].some(({ kind }) => kind === 'refused'));
     if (file === null) return;
     const text = readFileSync(join(import.meta.dirname, '..', file), 'utf8');
     if (file === WALK) expect(Object.keys(MAKERS)).toContain(name);
@@ -199,7 +176,7 @@ describe('each key of each table', () => {
   });
 
   test.each(Object.keys(MAKERS) as (keyof typeof ALL_KEYS)[])('%s is refused when it was changed', async (name) => {
-    expect(standOf(name).test).toBe(WALK);
+    expect(KEY_PROTECTIONS[name].test).toBe(WALK);
     const connection = redis.connect();
     await connection.flushall();
     const read = await (MAKERS[name] as Make)(connection);
