@@ -23,7 +23,7 @@ import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle } from '../tenant/cycle.ts';
 
-/* A user who can write to Redis deletes or damages a sealed record, so that an operation adds it anew instead of replacing it. */
+/* A user who can write to Redis deletes or damages an encrypted record, so that an operation adds the record again instead of replacing it. */
 
 const redis = useRedis();
 const KEY = Buffer.alloc(32, 7);
@@ -48,7 +48,7 @@ const DAMAGES: readonly (readonly [string, Damage])[] = [
   ],
 ];
 
-/** Adds a record anew over one that was damaged. @returns the results, of which none may be less than a replacement needs */
+/** Adds a record again over a record that was damaged. @returns the results, of which none may be less than a replacement needs */
 type AddedAnew = (damage: Damage) => Promise<unknown>;
 
 async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
@@ -71,7 +71,7 @@ async function approvedAnew(damage: Damage) {
   return [requested, await forget('bruno'), await forget('bruno'), await forget('anna')];
 }
 
-/** A hold that one operator has approved is lost; the next cycle holds the changes anew. */
+/** A hold that one operator has approved is lost; the next cycle holds the changes again. */
 async function heldAnew(damage: Damage) {
   const { clinic, tenant, installation, model } = openBooked(redis, 30);
   await cycle(tenant);
@@ -171,7 +171,7 @@ async function tokenAnew(damage: Damage) {
   return [made === 'state-damaged' ? made : 'made', found];
 }
 
-/** Each kind of sealed data: how it is added anew, or why no operation of an operator could add it with less than a replacement needs. */
+/** Each kind of encrypted data: how it is added again, or why no operation of an operator could add it with less than a replacement needs. */
 const ANEW: Readonly<Record<DamagedKind, AddedAnew | string>> = {
   access: tokenAnew,
   alerts: 'Only the daemon writes it.',

@@ -46,7 +46,7 @@ function open({ aheadMs = 0 } = {}) {
 
 type World = ReturnType<typeof open>;
 
-/** Returns the codes and sentences that each surface shows. */
+/** Returns the codes and sentences that each interface shows. */
 const SURFACES: Readonly<Record<string, (world: World) => Promise<string>>> = {
   'status as text': async ({ installation }) => renderStatus(await status(installation)).replaceAll(/\s+/g, ' '),
   'status as JSON': async ({ installation }) => JSON.stringify((await status(installation)).problems),
@@ -60,7 +60,7 @@ const SURFACES: Readonly<Record<string, (world: World) => Promise<string>>> = {
   },
 };
 
-/** How each fault begins and ends, and what a surface with sentences shows. */
+/** How each fault begins and ends, and what an interface with sentences shows. */
 const FAULTS: readonly [code: string, sentence: string, change: (redis: Redis, isOn: boolean) => Promise<unknown>][] = [
   [
     ...(['redis-full', 'Redis has reached its memory limit'] as const),
