@@ -116,7 +116,8 @@ function tableOf(stream: CrmStream): string {
 
 describe('docs/crm-mapping.md', () => {
   test.each(Object.keys(CRM_SOURCES) as CrmStream[])('lists the fields of %s completely', (stream) => {
-    const [, table] = document.match(new RegExp(`<!-- reference: fields-${stream} -->\\n([\\s\\S]*?)\\n<!-- end -->`)) ?? [];
+    const [, table] =
+      document.match(new RegExp(`<!-- reference: fields-${stream} -->\\n([\\s\\S]*?)\\n<!-- end -->`)) ?? [];
     expect(table?.trim()).toBe(tableOf(stream));
   });
 
