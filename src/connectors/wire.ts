@@ -40,10 +40,7 @@ export async function jsonOf(body: Buffer, mostValues?: number): Promise<unknown
   return 'value' in parsed ? parsed.value : undefined;
 }
 
-/**
- * Parses the JSON of a response with pauses, and releases the response's body. An unreadable body is an error only if a body is expected;
- * for a refusal, the status is enough.
- */
+/** Parses the JSON of a response with pauses. An unreadable body is an error only if a body is expected; for a refusal, the status is enough. */
 export async function bodyOf(
   answer: Parameters<typeof readLongJson>[0] & { status: number },
   label: string,
@@ -55,8 +52,6 @@ export async function bodyOf(
   } catch (error) {
     if (answer.status >= 200 && answer.status < 300) throw error;
     return undefined;
-  } finally {
-    answer.parts?.release();
   }
 }
 
