@@ -52,7 +52,7 @@ export const STATEMENTS: Readonly<Record<string, readonly Statement[]>> = {
     {
       ...{ result: 'quiet', figures: [['', 'trickle']], unit: ' times' },
       label: 'Cycle in which one appointment in a thousand changed',
-      meaning: 'Below 1, also the cycles of a working day cost less than reading the same lists.',
+      meaning: 'The part above 1 is the check, the plan and the write of each change.',
     },
     {
       ...{ result: 'redis', figures: [['', 'redis bytes a link']], unit: ' bytes' },
