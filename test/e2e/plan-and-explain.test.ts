@@ -72,7 +72,7 @@ test('explain shows why an appointment is shown, removed, held or failing', asyn
     / belongs here: .* nothing was written to be written \(new\): (failed \d+ times|waiting for a change or an administrator) \(/,
   );
   expect(await explain({ id: 'no-such-id' })).toMatch(
-    /the appointment does not exist in the clinic .*nothing was written/,
+    /The clinic has no appointment with this id, and no target has an event, a change or a hold of it: check the id/,
   );
 });
 

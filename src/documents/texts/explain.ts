@@ -10,7 +10,7 @@ const en = {
   empty:
     'Search by date, time, doctor, status or id. The page of an appointment says whether it is in the calendar, since when and why.',
   nobodyKnows:
-    'The clinic has no appointment with this id, and no target ever received one: check the id. The plan lists ids.',
+    'The clinic has no appointment with this id, and no target has an event, a change or a hold of it: check the id. The plan lists ids.',
   inTarget: 'In',
   notIn: 'Not in',
   notYetIn: 'Not yet in',
@@ -94,7 +94,7 @@ export const EXPLAIN: Texts<typeof en> = {
     empty:
       'Cercare per data, ora, medico, stato o id. La pagina di un appuntamento dice se è nel calendario, da quando e perché.',
     nobodyKnows:
-      'La clinica non ha alcun appuntamento con questo id, e nessuna destinazione ne ha mai ricevuto uno: controllare l’id. Il piano elenca gli id.',
+      'La clinica non ha alcun appuntamento con questo id, e nessuna destinazione ne ha un evento, una modifica o una sospensione: controllare l’id. Il piano elenca gli id.',
     inTarget: 'In',
     notIn: 'Non in',
     notYetIn: 'Non ancora in',
