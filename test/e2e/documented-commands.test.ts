@@ -19,6 +19,7 @@ const RUN_ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(--config my-clinic|init) /, 'with every answer that the document gives: e2e/first-calendar'],
   [/^match /, 'in a CRM: e2e/crm-matching'],
+  [/^run( |$)/, 'a daemon runs until it is stopped: e2e/roles'],
   [/^sessions end /, 'an owner has to be signed in first: operations/access'],
   [/^triggers reopen /, 'an endpoint has to be closed first: e2e/triggers'],
 ];
