@@ -51,7 +51,7 @@ export interface DocumentStep {
   lines: readonly Inline[];
 }
 
-/** A part of a view with a heading. `folded`: a page folds the section and shows this text beside its heading. */
+/** A part of a view with a heading. `folded`: a page folds the section and shows this text next to its heading. */
 interface DocumentSection {
   is: 'section';
   id: string;

@@ -1,8 +1,8 @@
 import type { Pieces } from '../model/pieces.ts';
 
 /**
- * The bytes of an answer, in chunks as received. Whoever read them last releases them: V8 counts their memory, and collects the whole heap
- * after about 64 MB, also if nearly all chunks are unused. A cycle of 20,000 appointments receives 20 MB.
+ * The bytes of an answer, in chunks as received. The last reader releases them: V8 counts their memory, and collects the whole heap after
+ * about 64 MB, also if nearly all chunks are unused. A cycle of 20,000 appointments receives 20 MB.
  */
 export class ReceivedBytes implements Iterable<Uint8Array> {
   #chunks: readonly Uint8Array[] | null;

@@ -107,7 +107,7 @@ function rectangle(name: string, from: number, width: number, height: number): H
   return html`<rect class="${name}" x="${from}" y="0" width="${width}" height="${height}"/>`;
 }
 
-/** Places a stretched plot beside its labels, which are not stretched. */
+/** Places a stretched plot next to its labels, which are not stretched. */
 function withAxis(
   plot: Html,
   labels: readonly { y: number; text: string }[],
