@@ -8,7 +8,7 @@ const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as { scripts: Rec
 const STARTED = [
   ...Object.values(scripts).flatMap((line) => line.match(/(?<=with-setup\.js )\S+/g) ?? []),
   'bin/*.js',
-  'src/http-server/pages/assets/*.js',
+  'src/operator/http-server/pages/assets/*.js',
   'tools/container-demo.ts',
   'sandbox/*/command.ts',
   // By the names of connectors (tools/write-reference.ts).

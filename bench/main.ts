@@ -1,6 +1,6 @@
 import './as-daemon.ts';
 import { parseArgs } from 'node:util';
-import { renderTable } from '../src/cli/table.ts';
+import { renderTable } from '../src/operator/cli/table.ts';
 import { measureAttacks } from './attacks/attacks.ts';
 import { measureBudget } from './budget.ts';
 import { measureEgress } from './cycle/egress.ts';

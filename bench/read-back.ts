@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { renderTable } from '../src/cli/table.ts';
-import { auditNow } from '../src/control/audit.ts';
-import type { Installation } from '../src/control/installation.ts';
-import type { DriftReport } from '../src/model/run-schemas.ts';
+import type { DriftReport } from '../src/core/model/run-schemas.ts';
+import { renderTable } from '../src/operator/cli/table.ts';
+import { auditNow } from '../src/operator/control/audit.ts';
+import type { Installation } from '../src/operator/control/installation.ts';
 import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import { FAMILIES, type Family, RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Connector, ConnectorContext, ConnectorModule } from '../src/connectors/connector.ts';
-import type { Item } from '../src/model/items.ts';
-import type { Operation, Outcome } from '../src/model/operations.ts';
+import type { Item } from '../src/core/model/items.ts';
+import type { Operation, Outcome } from '../src/core/model/operations.ts';
 
 /** A connector without storage, so that measurements contain only the daemon's own work. */
 export function standIn<Settings>(

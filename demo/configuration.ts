@@ -6,7 +6,7 @@ import type { ClinicSandbox } from '../sandbox/clinic/index.ts';
 import type { GoogleSandbox } from '../sandbox/google/index.ts';
 import type { GraphSandbox } from '../sandbox/graph/index.ts';
 import { ON_THIS_MACHINE } from '../sandbox/kit/outbound.ts';
-import { slices } from '../src/model/pieces.ts';
+import { slices } from '../src/core/model/pieces.ts';
 
 /** A clinic that clients are registered with. */
 type Clinic = Pick<ClinicSandbox, 'authUrl' | 'baseUrl' | 'clients'>;

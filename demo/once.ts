@@ -1,5 +1,5 @@
-import { renderTable } from '../src/cli/table.ts';
-import type { Status, TargetStatus } from '../src/control/status-schemas.ts';
+import { renderTable } from '../src/operator/cli/table.ts';
+import type { Status, TargetStatus } from '../src/operator/control/status-schemas.ts';
 import { type ShownTarget, shownTargets } from './compare.ts';
 import { type DaemonProcess, logInAll, runCli, startDaemon } from './daemon.ts';
 import { openPatientDesk, type PatientChangeKind } from './patient-desk.ts';

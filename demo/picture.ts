@@ -1,5 +1,5 @@
-import { renderAge, renderTable } from '../src/cli/table.ts';
-import type { Status, TargetStatus } from '../src/control/status-schemas.ts';
+import { renderAge, renderTable } from '../src/operator/cli/table.ts';
+import type { Status, TargetStatus } from '../src/operator/control/status-schemas.ts';
 import type { World } from './world.ts';
 
 /** Connectors as people call them, short enough for the table. */

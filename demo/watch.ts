@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { compose } from '../src/composition/compose.ts';
 import { connectors } from '../src/connectors/registry.ts';
-import { status } from '../src/control/status.ts';
-import type { Status } from '../src/control/status-schemas.ts';
+import { silentLogger } from '../src/core/log/logger.ts';
+import { compose } from '../src/daemon/compose.ts';
 import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
-import { silentLogger } from '../src/log/logger.ts';
+import { status } from '../src/operator/control/status.ts';
+import type { Status } from '../src/operator/control/status-schemas.ts';
 import { loadConfiguration } from '../src/settings/configuration-files.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { runCommand } from './command-line.ts';
-import { SECOND_MS } from './model/time.ts';
+import { SECOND_MS } from './core/model/time.ts';
 
 /** A container engine kills ten seconds after its signal, and an unreachable Redis would take longer. */
 const END_DEADLINE_MS = 9 * SECOND_MS;

@@ -1,22 +1,22 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { readLines, readTextFile, writeNewFile } from './cli/files.ts';
-import { createProgress, outputOptionsOf, printed, type Terminal, withOutputOptions } from './cli/output.ts';
+import { type Logger, takeLibraryWords } from './core/log/logger.ts';
+import { asMirrorError, isRedisFault, MirrorError, redisCodeIn } from './core/model/errors.ts';
+import { shellWord } from './core/model/text.ts';
+import { forTenant, message } from './messages/message.ts';
+import { readLines, readTextFile, writeNewFile } from './operator/cli/files.ts';
+import { createProgress, outputOptionsOf, printed, type Terminal, withOutputOptions } from './operator/cli/output.ts';
 import {
   type CliOutside,
   type GlobalOptions,
   type OpenInstallation,
   USUAL_CONFIG,
   type Wanted,
-} from './cli/outside.ts';
-import { createProgram } from './cli/program.ts';
-import type { SetupWork } from './cli/setup-commands.ts';
-import { wrap } from './cli/table.ts';
-import type { Role } from './control/roles.ts';
-import { type Logger, takeLibraryWords } from './log/logger.ts';
-import { forTenant, message } from './messages/message.ts';
-import { asMirrorError, isRedisFault, MirrorError, redisCodeIn } from './model/errors.ts';
-import { shellWord } from './model/text.ts';
+} from './operator/cli/outside.ts';
+import { createProgram } from './operator/cli/program.ts';
+import type { SetupWork } from './operator/cli/setup-commands.ts';
+import { wrap } from './operator/cli/table.ts';
+import type { Role } from './operator/control/roles.ts';
 import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, renderFaults } from './settings/faults.ts';
@@ -142,7 +142,7 @@ function outsideOf(
     withInstallation: (options, work) => withInstallation(host, options, work, onRefused),
     async serveMcp(context, version) {
       // Loaded only for its command.
-      const { serveMcp } = await import('./mcp-server/server.ts');
+      const { serveMcp } = await import('./operator/mcp-server/server.ts');
       await serveMcp(context, version);
     },
     setup: SETUP,
@@ -159,7 +159,7 @@ async function open(
 ): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { inPieces }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
-    import('./pieces/in-pieces.ts'),
+    import('./core/pieces/in-pieces.ts'),
     import('./connectors/registry.ts'),
     import('./features/reminders/channels/registry.ts'),
   ]);
@@ -175,7 +175,7 @@ async function readManaged(
   signal: AbortSignal,
   options?: { isPatient: boolean },
 ): Promise<ManagedTenants> {
-  const { readManagedTenants } = await import('./composition/managed-tenants.ts');
+  const { readManagedTenants } = await import('./daemon/managed-tenants.ts');
   return readManagedTenants(settings, signal, options);
 }
 
@@ -231,10 +231,10 @@ async function withInstallation<Result>(
   const { configuration } = files;
   if (options.reportsRefused !== true) onRefused(configuration.refused);
   const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
-    import('./composition/compose.ts'),
-    import('./composition/acts.ts'),
+    import('./daemon/compose.ts'),
+    import('./daemon/acts.ts'),
     import('./state/redis-check.ts'),
-    import('./log/create-logger.ts'),
+    import('./core/log/create-logger.ts'),
   ]);
   // Standard output contains only the answer; errors are reported once, at the end.
   const log = createLogger({ level: 'error', destination: host.stderr });
@@ -252,15 +252,15 @@ async function withInstallation<Result>(
       await composition.stateCounter.check();
     }
     const configurations = async () =>
-      (await import('./composition/managed-tenants.ts')).openConfigurationServices(composition, files);
+      (await import('./daemon/managed-tenants.ts')).openConfigurationServices(composition, files);
     return await work({
       installation: composition.installation,
-      services: async () => (await import('./composition/operator-services.ts')).createLoginServices(composition),
-      clinic: async (tenant) => (await import('./composition/clinic.ts')).openClinicAccess(composition, tenant),
-      backups: async () => (await import('./composition/backup.ts')).openBackups(composition, await configurations()),
-      access: async () => (await import('./composition/access.ts')).openAccess(composition),
+      services: async () => (await import('./daemon/operator-services.ts')).createLoginServices(composition),
+      clinic: async (tenant) => (await import('./daemon/clinic.ts')).openClinicAccess(composition, tenant),
+      backups: async () => (await import('./daemon/backup.ts')).openBackups(composition, await configurations()),
+      access: async () => (await import('./daemon/access.ts')).openAccess(composition),
       configurations,
-      state: async () => (await import('./composition/state-probe.ts')).stateProbe(composition, check, files),
+      state: async () => (await import('./daemon/state-probe.ts')).stateProbe(composition, check, files),
       publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, actServices: composition.acts },
     });
@@ -281,9 +281,9 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   );
   const { configuration } = files;
   const [{ createLogger }, { limitLines }, { startTelemetry }, { startDaemon }] = await Promise.all([
-    import('./log/create-logger.ts'),
-    import('./log/limited.ts'),
-    import('./composition/telemetry.ts'),
+    import('./core/log/create-logger.ts'),
+    import('./core/log/limited.ts'),
+    import('./daemon/telemetry.ts'),
     import('./main.ts'),
   ]);
   const { level, format } = configuration.settings.log;

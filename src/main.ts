@@ -1,24 +1,21 @@
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WRONG_USER } from './clinic/read/users.ts';
-import { announceFirstSignIn, openAccess, publicUrlOf } from './composition/access.ts';
-import { BROWSER, recordSealingKeys } from './composition/acts.ts';
-import { type Composition, compose } from './composition/compose.ts';
-import { logAllowances, openWork, within } from './composition/daemon-work.ts';
-import { openConfigurationServices } from './composition/managed-tenants.ts';
-import { requireEntry } from './composition/open-connection.ts';
-import { createLoginServices, openOperatorServices } from './composition/operator-services.ts';
-import { logInvalidTenants, type Reloading } from './composition/reload.ts';
-import type { Connectors } from './composition/targets.ts';
-import { watchStateCounter } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
-import { type Installation, requireTenant } from './control/installation.ts';
-import { byConfiguration, isLoss, ofRedis, problemsOfHost } from './control/installation-problems.ts';
-import { describeLoginLink, noPublicPort } from './control/logins.ts';
-import { createMetrics, type Metrics } from './control/metrics.ts';
-import { createNotificationReceiver } from './control/notifications.ts';
-import { does, type Role } from './control/roles.ts';
-import { openStatuses, type Statuses } from './control/statuses.ts';
+import { type Logger, noSpans, type Spans } from './core/log/logger.ts';
+import { asMirrorError } from './core/model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from './core/model/time.ts';
+import type { Telemetry } from './core/telemetry/telemetry.ts';
+import { announceFirstSignIn, openAccess, publicUrlOf } from './daemon/access.ts';
+import { BROWSER, recordSealingKeys } from './daemon/acts.ts';
+import { type Composition, compose } from './daemon/compose.ts';
+import { logAllowances, openWork, within } from './daemon/daemon-work.ts';
+import { openConfigurationServices } from './daemon/managed-tenants.ts';
+import { requireEntry } from './daemon/open-connection.ts';
+import { createLoginServices, openOperatorServices } from './daemon/operator-services.ts';
+import { logInvalidTenants, type Reloading } from './daemon/reload.ts';
+import type { Connectors } from './daemon/targets.ts';
+import { watchStateCounter } from './daemon/upkeep.ts';
 import { showFeed } from './features/feeds/feeds.ts';
 import { createFeedDirectory } from './features/feeds/store.ts';
 import { addFeatureMetrics } from './features/metrics.ts';
@@ -26,21 +23,24 @@ import { createAnswerDirectory } from './features/reminders/answer-store.ts';
 import { createAnswerServices } from './features/reminders/answers.ts';
 import { takeReminderCallback } from './features/reminders/callbacks.ts';
 import { clearTriggersIn } from './features/triggers/store.ts';
-import { type ListeningServer, listen } from './http-server/app.ts';
-import { createOperatorServer } from './http-server/operator-server.ts';
-import { createPublicServer } from './http-server/public-server.ts';
-import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
 import { Turns } from './jobs/turns.ts';
-import { type Logger, noSpans, type Spans } from './log/logger.ts';
 import { message, render } from './messages/message.ts';
-import { asMirrorError } from './model/errors.ts';
-import { MINUTE_MS, SECOND_MS } from './model/time.ts';
+import { type Installation, requireTenant } from './operator/control/installation.ts';
+import { byConfiguration, isLoss, ofRedis, problemsOfHost } from './operator/control/installation-problems.ts';
+import { describeLoginLink, noPublicPort } from './operator/control/logins.ts';
+import { createMetrics, type Metrics } from './operator/control/metrics.ts';
+import { createNotificationReceiver } from './operator/control/notifications.ts';
+import { does, type Role } from './operator/control/roles.ts';
+import { openStatuses, type Statuses } from './operator/control/statuses.ts';
+import { type ListeningServer, listen } from './operator/http-server/app.ts';
+import { createOperatorServer } from './operator/http-server/operator-server.ts';
+import { createPublicServer } from './operator/http-server/public-server.ts';
+import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } from './operator/http-server/verbs.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { joinAll } from './state/config-version.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, checkRepeatedly } from './state/redis-check.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
 import { createSubscriptionDirectory } from './tenant/subscription-store.ts';
 import { repeatWork } from './tenant/work-queues.ts';
 
@@ -267,7 +267,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
     async beginLogin(ticket) {
       try {
         // Loaded at the first connection, because the module imports every verb.
-        const { openRemoteLogin } = await import('./control/acts.ts');
+        const { openRemoteLogin } = await import('./operator/control/acts.ts');
         const { tenant, url, browserKey } = await openRemoteLogin(acting, createLoginServices(composition), ticket);
         return { url, browserKey, language: languageOf(tenant) };
       } catch (error) {
@@ -276,7 +276,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
     },
     async completeLogin({ url, browserKey }) {
       try {
-        const { completeRemoteLogin } = await import('./control/acts.ts');
+        const { completeRemoteLogin } = await import('./operator/control/acts.ts');
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const loginServices = createLoginServices(composition);
         const result = await completeRemoteLogin(acting, loginServices, { callback: new URL(url), browserKey }, signal);

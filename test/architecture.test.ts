@@ -68,7 +68,12 @@ describe('the project', () => {
 
   test('the files of the daemon are found: its process, its work, and what it loads later', () => {
     const loaded = daemonFiles(files);
-    const wanted = ['src/cli/program.ts', 'src/main.ts', 'src/jobs/queues.ts', 'src/connectors/caldav/connector.ts'];
+    const wanted = [
+      'src/operator/cli/program.ts',
+      'src/main.ts',
+      'src/jobs/queues.ts',
+      'src/connectors/caldav/connector.ts',
+    ];
     expect(wanted.filter((path) => !loaded.has(path))).toEqual([]);
   });
 
@@ -110,15 +115,16 @@ const NO_PAIRS: Readonly<Record<string, string>> = {
   'src/clinic/write/writing.ts FieldValue': 'a value for a message, not an option of a CRM',
   'src/connectors/fitting.ts ListOption': 'an option after defaults; vendors omit labels',
   'src/connectors/fitting.ts PropertyRule': 'the limits of any CRM; a description is one of their sources',
-  'src/control/activity.ts AuditLogFilter': 'the common result of two inputs: text of a command, numbers of the API',
-  'src/control/logins.ts TenantConnection': 'a configured connection, not the input of an operation',
+  'src/operator/control/activity.ts AuditLogFilter':
+    'the common result of two inputs: text of a command, numbers of the API',
+  'src/operator/control/logins.ts TenantConnection': 'a configured connection, not the input of an operation',
   'src/features/reminders/texts/texts.ts TextTemplate': 'a default text; settings can omit the subject',
-  'src/http-server/pages/configuration.ts DiffLine': 'a line of a text, not a value of a field',
+  'src/operator/http-server/pages/configuration.ts DiffLine': 'a line of a text, not a value of a field',
   'src/domain/stream-memory.ts ListSize': 'the size of a list, not the replies of patients',
-  'src/model/credentials.ts Account': 'the real account, not the required one',
-  'src/model/items.ts Refusal': 'of any CRM; a description has defaults',
-  'src/model/time.ts TimeSpan': 'any span of time, not the answer about a change',
-  'src/model/triggers.ts TriggerReading': 'the opened state; in Redis, the reason is encrypted',
+  'src/core/model/credentials.ts Account': 'the real account, not the required one',
+  'src/core/model/items.ts Refusal': 'of any CRM; a description has defaults',
+  'src/core/model/time.ts TimeSpan': 'any span of time, not the answer about a change',
+  'src/core/model/triggers.ts TriggerReading': 'the opened state; in Redis, the reason is encrypted',
   'src/setup/profile-finder/lists.ts WindowFound': 'parameters of a request, not the quiet hours',
   'src/settings/configuration.ts RefusedChange': 'faults of a refused file, not their number',
   'src/state/sealing.ts SealingKey': 'the bytes of a key, not their location in the settings',
@@ -138,11 +144,11 @@ describe('a breach is reported', () => {
   test.each([
     ['a higher module', 'src/domain/a.ts', '../jobs/b.ts'],
     ['a module on the same line', 'src/clinic/a.ts', '../state/b.ts'],
-    ['the network from domain/', 'src/domain/a.ts', '../http/b.ts'],
-    ['a file above all modules', 'src/http-server/a.ts', '../main.ts'],
+    ['the network from domain/', 'src/domain/a.ts', '../core/http/b.ts'],
+    ['a file above all modules', 'src/operator/http-server/a.ts', '../../main.ts'],
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
-    ['the setup from the command line', 'src/cli/a.ts', '../setup/init/b.ts'],
-    ['the setup from the composition', 'src/composition/a.ts', '../setup/probe/b.ts'],
+    ['the setup from the command line', 'src/operator/cli/a.ts', '../../setup/init/b.ts'],
+    ['the setup from the composition', 'src/daemon/a.ts', '../setup/probe/b.ts'],
     ['a folder that is no module', 'src/domain/a.ts', '../helpers/b.ts'],
     ['the module around it from a folder that is a module', 'src/clinic/schema/a.ts', '../read/b.ts'],
     ['settings from a module that they use', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
@@ -153,9 +159,10 @@ describe('a breach is reported', () => {
   });
 
   test.each([
-    ['src/domain/a.ts', '../model/b.ts'],
+    ['src/domain/a.ts', '../core/model/b.ts'],
+    ['src/features/undo/a.ts', '../../operator/control/b.ts'],
     ['src/domain/a.ts', './b.ts'],
-    ['src/clinic/a.ts', '../http/b.ts'],
+    ['src/clinic/a.ts', '../core/http/b.ts'],
     ['src/jobs/a.ts', '../state/deep/b.ts'],
     ['src/cli.ts', './main.ts'],
     ['src/settings/a.ts', '../clinic/schema/b.ts'],
@@ -179,7 +186,7 @@ describe('a breach is reported', () => {
   });
 
   test('of a folder in src/ that is no module, once for each file', () => {
-    const files = project({ 'src/utils/a.ts': "import '../jobs/b.ts'; import '../log/b.ts';" });
+    const files = project({ 'src/utils/a.ts': "import '../jobs/b.ts'; import '../core/log/b.ts';" });
     expect(moduleBreaches(files)).toEqual(['src/utils/a.ts: "utils" is not a module of src/']);
   });
 
@@ -188,7 +195,7 @@ describe('a breach is reported', () => {
     ['src/main.ts', '../tools/b.ts'],
     ['src/connectors/registry.ts', '../../examples/b.ts'],
     ['examples/a/index.ts', '../../sandbox/b.ts'],
-    ['sandbox/clinic/a.ts', '../../src/model/b.ts'],
+    ['sandbox/clinic/a.ts', '../../src/core/model/b.ts'],
     ['sandbox/clinic/a.ts', '../../test/support/b.ts'],
     ['demo/main.ts', '../test/support/b.ts'],
   ])('%s importing %s', (path, specifier) => {
@@ -216,7 +223,7 @@ describe('a breach is reported', () => {
     const files = project({
       'src/features/undo/a.ts': "import type { LinkStore } from '../../state/links.ts';",
       'src/features/undo/b.ts': "import type { Journal } from '../../state/journal.ts';",
-      'src/control/a.ts': "import type { LinkStore } from '../state/links.ts';",
+      'src/operator/control/a.ts': "import type { LinkStore } from '../../state/links.ts';",
     });
     expect(featureBreaches(files)).toEqual([
       "src/features/undo/a.ts:1 imports src/state/links.ts: a feature uses the engine's ports (engine/store.ts)",
@@ -225,37 +232,41 @@ describe('a breach is reported', () => {
 
   test('a vendor or a channel that is given patients', () => {
     const files = project({
-      'src/connectors/one/a.ts': "import type { Patient } from '../../model/records.ts';",
-      'src/features/reminders/channels/sms/a.ts': "import { FactSearch } from '../../../../model/patient-facts.ts';",
-      'src/features/reminders/content.ts': "import type { Patient } from '../model/records.ts';",
+      'src/connectors/one/a.ts': "import type { Patient } from '../../core/model/records.ts';",
+      'src/features/reminders/channels/sms/a.ts':
+        "import { FactSearch } from '../../../../core/model/patient-facts.ts';",
+      'src/features/reminders/content.ts': "import type { Patient } from '../../core/model/records.ts';",
     });
     expect(patientBreaches(files)).toEqual([
-      'src/connectors/one/a.ts:1 imports src/model/records.ts: this module must not receive patients',
-      'src/features/reminders/channels/sms/a.ts:1 imports src/model/patient-facts.ts: this module must not receive patients',
+      'src/connectors/one/a.ts:1 imports src/core/model/records.ts: this module must not receive patients',
+      'src/features/reminders/channels/sms/a.ts:1 imports src/core/model/patient-facts.ts: this module must not receive patients',
     ]);
   });
 
   test('a type with the keys of a schema, in any order, inherited or spread', () => {
     const pairs = schemaPairs(
       new Map([
-        ['src/model/base.ts', 'export const base = { id: z.string() };\nexport interface Base {\n  id: string;\n}\n'],
         [
-          'src/model/schemas.ts',
+          'src/core/model/base.ts',
+          'export const base = { id: z.string() };\nexport interface Base {\n  id: string;\n}\n',
+        ],
+        [
+          'src/core/model/schemas.ts',
           'const line = z.object({ ...base, at: z.number() });\nconst other = z.object({ id, to });\n',
         ],
-        ['src/model/line.ts', 'export interface Line extends Base {\n  at: number;\n}\n'],
-        ['src/model/alias.ts', 'type Alias = { at: number; id: string };\n'],
+        ['src/core/model/line.ts', 'export interface Line extends Base {\n  at: number;\n}\n'],
+        ['src/core/model/alias.ts', 'type Alias = { at: number; id: string };\n'],
         [
-          'src/model/none.ts',
+          'src/core/model/none.ts',
           'interface Longer { at: number; id: string; to: string }\ninterface Acting { at: number; id(): string }\n',
         ],
-        ['src/model/inferred.ts', 'type Inferred = z.infer<typeof line>;\n'],
+        ['src/core/model/inferred.ts', 'type Inferred = z.infer<typeof line>;\n'],
       ]),
     );
-    const schemas = ['src/model/schemas.ts:1'];
+    const schemas = ['src/core/model/schemas.ts:1'];
     expect(pairs).toEqual([
-      { name: 'Line', type: 'src/model/line.ts:1', schemas },
-      { name: 'Alias', type: 'src/model/alias.ts:1', schemas },
+      { name: 'Line', type: 'src/core/model/line.ts:1', schemas },
+      { name: 'Alias', type: 'src/core/model/alias.ts:1', schemas },
     ]);
   });
 
@@ -277,28 +288,32 @@ describe('a breach is reported', () => {
   test('a circle of imports, with its way, and a file that imports itself', () => {
     const files = project({
       'src/domain/a.ts': "import './b.ts';",
-      'src/domain/b.ts': "import { x } from './c.ts'; import '../model/m.ts';",
+      'src/domain/b.ts': "import { x } from './c.ts'; import '../core/model/m.ts';",
       'src/domain/c.ts': "export * from './a.ts';",
-      'src/model/m.ts': "import './m.ts';",
+      'src/core/model/m.ts': "import './m.ts';",
     });
     expect(cycleBreaches(files)).toEqual([
       'import cycle: src/domain/a.ts → src/domain/b.ts → src/domain/c.ts → src/domain/a.ts',
-      'import cycle: src/model/m.ts → src/model/m.ts',
+      'import cycle: src/core/model/m.ts → src/core/model/m.ts',
     ]);
   });
 
   test.each([
-    ['by its work', 'src/main.ts', "import { b } from './composition/b.ts';", "import '../setup/a.ts';"],
-    ['by its work, later', 'src/main.ts', "await import('./composition/b.ts');", "await import('../setup/a.ts');"],
-    ['by its process', 'src/cli.ts', "export { b } from './composition/b.ts';", "export * from '../setup/a.ts';"],
+    ['by its work', 'src/main.ts', "import { b } from './daemon/b.ts';", "import '../setup/a.ts';"],
+    ['by its work, later', 'src/main.ts', "await import('./daemon/b.ts');", "await import('../setup/a.ts');"],
+    ['by its process', 'src/cli.ts', "export { b } from './daemon/b.ts';", "export * from '../setup/a.ts';"],
   ])('the setup loaded %s', (_, path, source, loading) => {
-    const files = project({ [path]: source, 'src/composition/b.ts': loading, 'src/setup/a.ts': '' });
-    expect(setupBreaches(files)).toEqual(['src/composition/b.ts:1 imports src/setup/a.ts: the daemon would load it']);
+    const files = project({ [path]: source, 'src/daemon/b.ts': loading, 'src/setup/a.ts': '' });
+    expect(setupBreaches(files)).toEqual(['src/daemon/b.ts:1 imports src/setup/a.ts: the daemon would load it']);
   });
 
   test('not the setup that a command loads when it runs, or of which only types are used', () => {
-    const source = "import type { A } from '../setup/a.ts';\nconst a = () => import('../setup/a.ts');";
-    const files = project({ 'src/cli.ts': "import './cli/b.ts';", 'src/cli/b.ts': source, 'src/setup/a.ts': '' });
+    const source = "import type { A } from '../../setup/a.ts';\nconst a = () => import('../../setup/a.ts');";
+    const files = project({
+      'src/cli.ts': "import './operator/cli/b.ts';",
+      'src/operator/cli/b.ts': source,
+      'src/setup/a.ts': '',
+    });
     expect(setupBreaches(files)).toEqual([]);
   });
 
@@ -308,20 +323,23 @@ describe('a breach is reported', () => {
   });
 
   test('two ways to one file are no circle', () => {
-    const files = project({ 'src/log/a.ts': "import './b.ts'; import './c.ts';", 'src/log/b.ts': "import './c.ts';" });
+    const files = project({
+      'src/core/log/a.ts': "import './b.ts'; import './c.ts';",
+      'src/core/log/b.ts': "import './c.ts';",
+    });
     expect(cycleBreaches(files)).toEqual([]);
   });
 
   test('a package outside its modules', () => {
     const files = project({
-      'src/control/a.ts': "import { Queue } from 'bullmq';",
+      'src/operator/control/a.ts': "import { Queue } from 'bullmq';",
       'src/clinic/a.ts': "import type { Redis } from 'ioredis'; import 'ioredis/built/x.js';",
       'src/jobs/a.ts': "import 'bullmq'; import 'ioredis';",
       'src/state/a.ts': "import 'ioredis';",
-      'src/log/a.ts': "import 'ioredis-like';",
+      'src/core/log/a.ts': "import 'ioredis-like';",
     });
     expect(packageBreaches(files)).toEqual([
-      'src/control/a.ts:1 imports bullmq: only jobs may',
+      'src/operator/control/a.ts:1 imports bullmq: only jobs may',
       'src/clinic/a.ts:1 imports ioredis: only state and jobs may',
       'src/clinic/a.ts:1 imports ioredis/built/x.js: only state and jobs may',
     ]);
@@ -332,7 +350,7 @@ describe('a breach is reported', () => {
     const files = project({
       'src/domain/a.ts': impure,
       'src/state/a.ts': impure,
-      'src/model/a.ts': "import 'node:crypto'",
+      'src/core/model/a.ts': "import 'node:crypto'",
     });
     expect(purityBreaches(files)).toEqual([
       'src/domain/a.ts:1 imports node:fs/promises: domain/ is pure',
@@ -352,7 +370,9 @@ describe('a breach is reported', () => {
       `if (true) ${body(90)} for (const a of b) ${body(90)} const text = \`\${(() => ${body(71)})()} { \`;`,
       `class A { #a = 1; go<T>(b: T) ${body(71)} } interface B ${body(80)}`,
     ].join('\n');
-    const names = functionLengthBreaches(project({ 'src/log/a.ts': source })).map((breach) => breach.split(' ')[1]);
+    const names = functionLengthBreaches(project({ 'src/core/log/a.ts': source })).map(
+      (breach) => breach.split(' ')[1],
+    );
     expect(names).toEqual(['long', 'held', 'method', 'anonymous', 'go']);
   });
 
@@ -373,11 +393,11 @@ describe('a breach is reported', () => {
     const source = "console.log('x'); // console.log";
     const files = project({
       'src/jobs/a.ts': source,
-      'src/cli/a.ts': source,
+      'src/operator/cli/a.ts': source,
       'src/cli.ts': source,
       'demo/a.ts': source,
     });
-    expect(consoleBreaches(files)).toEqual(['src/jobs/a.ts:1 uses console.log: use log/']);
+    expect(consoleBreaches(files)).toEqual(['src/jobs/a.ts:1 uses console.log: use core/log/']);
   });
 
   test('a test that measures the process it shares, not a process that it started', () => {
@@ -410,10 +430,10 @@ describe('a breach is reported', () => {
   });
 
   test('an import whose path is computed', () => {
-    const files = project({ 'src/log/a.ts': "import('./b.ts');\nimport(name);\nimport(`./b.ts`);" });
+    const files = project({ 'src/core/log/a.ts': "import('./b.ts');\nimport(name);\nimport(`./b.ts`);" });
     expect(computedImportBreaches(files)).toEqual([
-      'src/log/a.ts:2 imports a path that is computed',
-      'src/log/a.ts:3 imports a path that is computed',
+      'src/core/log/a.ts:2 imports a path that is computed',
+      'src/core/log/a.ts:3 imports a path that is computed',
     ]);
   });
 
@@ -423,7 +443,7 @@ describe('a breach is reported', () => {
       "function b(tenant: Pick<OpenTenant, 'id'>) {}",
       "declare module '../tenant/tenant.ts' { interface OpenTenant { c: C } }",
     ].join('\n');
-    const files = project({ 'src/domain/a.ts': source, 'src/composition/a.ts': source });
+    const files = project({ 'src/domain/a.ts': source, 'src/daemon/a.ts': source });
     const slice = 'takes a slice of the tenant: declare an interface of what it uses';
     expect(wholeTenantBreaches(files)).toEqual([
       'src/domain/a.ts:1 names the whole tenant: declare what it uses',

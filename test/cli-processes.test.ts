@@ -113,7 +113,7 @@ test('a daemon loads no vendor module before a connection exists', async () => {
   expect(loaded).toContain('bullmq');
   expect(VENDORS.filter((name) => loaded.includes(name))).toEqual([]);
   // A daemon without configured traces loads no module for them; prom-client uses only types and a few constants.
-  expect(loaded.filter((name) => /^(@opentelemetry\/(?!api$)|src\/telemetry\/)/.test(name))).toEqual([]);
+  expect(loaded.filter((name) => /^(@opentelemetry\/(?!api$)|src\/core\/telemetry\/)/.test(name))).toEqual([]);
 });
 
 test('a server for assistants answers over standard input and output, prints no other text there, and exits at the end of input', async () => {

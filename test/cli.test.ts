@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
-import { DAY_MS } from '../src/model/time.ts';
+import { DAY_MS } from '../src/core/model/time.ts';
 import { keys } from '../src/state/keys.ts';
 import { FORCED, run, start, terminate, untilRunning } from './support/cli-process.ts';
 import { useRedis } from './support/redis.ts';

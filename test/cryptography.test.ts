@@ -65,7 +65,7 @@ describe('docs/cryptography.md', () => {
   });
 
   test('states the lengths and costs of the source', () => {
-    const [sealing, access] = ['src/state/sealing.ts', 'src/control/access-stores.ts'].map(
+    const [sealing, access] = ['src/state/sealing.ts', 'src/operator/control/access-stores.ts'].map(
       (path) => sources.find((each) => each.path === path)?.text ?? '',
     );
     expect(sealing).toMatch(/NONCE_BYTES = 12;\nconst TAG_BYTES = 16;/);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { ROLES } from '../src/control/roles.ts';
+import { ROLES } from '../src/operator/control/roles.ts';
 import { JOBS } from '../src/tenant/job-catalogue.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));

@@ -3,12 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { MirrorError } from '../src/core/model/errors.ts';
+import { HOLD_KINDS } from '../src/core/model/plan.ts';
+import { health, sync } from '../src/core/model/schemas.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/core/model/time.ts';
 import { nextTry, targetBackoffMs } from '../src/engine/retry.ts';
 import { message } from '../src/messages/message.ts';
-import { MirrorError } from '../src/model/errors.ts';
-import { HOLD_KINDS } from '../src/model/plan.ts';
-import { health, sync } from '../src/model/schemas.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/model/time.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -35,7 +35,7 @@ const linesOfTable = (text: string) =>
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '')));
 
-const GRACE_MS = constantOf('src/composition/daemon-work.ts', 'STOP_GRACE_MS');
+const GRACE_MS = constantOf('src/daemon/daemon-work.ts', 'STOP_GRACE_MS');
 const END_MS = constantOf('src/cli.ts', 'END_DEADLINE_MS');
 const SILENCE_MS = constantOf('src/state/redis.ts', 'SILENCE_MS');
 const COMMAND_MS = constantOf('src/state/redis.ts', 'COMMAND_TIMEOUT_MS');
@@ -193,7 +193,7 @@ describe('defaults in documents are those of the settings', () => {
   test('the setting with which vendors notify the daemon is the one that the program uses', () => {
     const [setting] = /notify the daemon of changes by hand if `([\w.]+)`/.exec(read('CHANGELOG.md'))?.slice(1) ?? [];
     expect(setting).toBe('notifications.url');
-    expect(read('src/control/status-view.ts')).toContain(
+    expect(read('src/operator/control/status-view.ts')).toContain(
       "tenant.notifications.url === null) return 'no-public-address'",
     );
   });

@@ -48,8 +48,12 @@ test('the editor starts existing programs', () => {
 
 test('every module of src/ has an owner, and every path with an owner exists', () => {
   const paths = [...read('.github/CODEOWNERS').matchAll(/^\/(\S+)\s+@\S+$/gm)].map((match) => match[1] ?? '');
-  const modules = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
-    entry.isDirectory() ? `src/${entry.name}/` : `src/${entry.name}`,
+  const entriesOf = (folder: string) =>
+    readdirSync(join(root, folder), { withFileTypes: true }).map((entry) =>
+      entry.isDirectory() ? `${folder}/${entry.name}/` : `${folder}/${entry.name}`,
+    );
+  const modules = entriesOf('src').flatMap((path) =>
+    ['src/core/', 'src/operator/'].includes(path) ? entriesOf(path.slice(0, -1)) : [path],
   );
   expect(modules.filter((module) => !paths.includes(module))).toEqual([]);
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);

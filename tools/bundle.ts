@@ -17,7 +17,7 @@ const ENTRY = 'src/cli.ts';
 const HELPERS = '@oxc-project/runtime';
 
 /** What a command imports that works with a configuration. */
-const OPENING = ['src/composition/compose.ts', 'src/settings/configuration-files.ts'];
+const OPENING = ['src/daemon/compose.ts', 'src/settings/configuration-files.ts'];
 
 /**
  * Bundles the program. `dist` stands next to `src`, whose other files (scripts of Redis, assets) the program reads: `import.meta.url` keeps

@@ -81,9 +81,9 @@ function vendorOf(file: string): string | null {
   return /^src\/connectors\/[^/]+\/(?=.)/.exec(file)?.[0] ?? null;
 }
 
-/** The folder below `src/`, or the vendor's folder. */
+/** The folder below `src/`, below `src/core/` or below `src/operator/`, or the vendor's folder. */
 function moduleOf(file: string): string {
-  return vendorOf(file) ?? /^src\/[^/]+/.exec(file)?.[0] ?? file;
+  return vendorOf(file) ?? /^src\/(?:(?:core|operator)\/)?[^/]+/.exec(file)?.[0] ?? file;
 }
 
 function isTestSide(file: string): boolean {

@@ -166,11 +166,11 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '8',
     what: 'Invoices one after the other in each section',
-    client: ['composition/clinic.ts', 'serialiseSections'],
+    client: ['daemon/clinic.ts', 'serialiseSections'],
     sandbox: ['clinic/rules/invoices.ts', 'outOfSequence'],
     tests: [
       [
-        'composition/clinic.test.ts',
+        'daemon/clinic.test.ts',
         '90 invoices at once in three sections from three processes: no gap, no duplicate, no refusal',
       ],
       [WRITING, 'no invoice out of sequence, and refuses it at once'],

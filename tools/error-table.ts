@@ -1,7 +1,7 @@
-import { type CodeGroup, codesIn } from '../src/codes/code-group.ts';
-import { sampleOf } from '../src/codes/samples.ts';
-import { vendorCodesOf } from '../src/codes/vendor-codes.ts';
 import type { VendorErrors } from '../src/connectors/errors.ts';
+import { type CodeGroup, codesIn } from '../src/operator/codes/code-group.ts';
+import { sampleOf } from '../src/operator/codes/samples.ts';
+import { vendorCodesOf } from '../src/operator/codes/vendor-codes.ts';
 
 /** Renders the codes of connectors as a Markdown table. */
 export function renderErrors(catalogues: ReadonlyMap<string, VendorErrors>): string {

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { renderTable } from '../src/cli/table.ts';
+import { renderTable } from '../src/operator/cli/table.ts';
 import { closureOf, type HouseRow, measureHouse, moduleRows } from './house/measure.ts';
 import { readScript, readSource } from './house/source.ts';
 
@@ -14,7 +14,7 @@ const sourcesBelow = (folder: string) =>
     .map((path) => readSource(path, readFileSync(join(root, path), 'utf8')));
 
 /** The page that shows a hold. */
-const HOLD_PAGE = 'src/http-server/pages/holds/hold-page.ts';
+const HOLD_PAGE = 'src/operator/http-server/pages/holds/hold-page.ts';
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

@@ -6,9 +6,9 @@ import * as icalendar from '../src/connectors/icalendar.ts';
 import * as outlook from '../src/connectors/outlook-calendar/limits.ts';
 import * as salesforce from '../src/connectors/salesforce/limits.ts';
 import * as xml from '../src/connectors/xml.ts';
-import { MEBIBYTE } from '../src/http/client.ts';
-import { DEEPEST, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES, MOST_VALUES } from '../src/model/json.ts';
-import { STORED_LIMITS } from '../src/model/stored-limits.ts';
+import { MEBIBYTE } from '../src/core/http/client.ts';
+import { DEEPEST, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES, MOST_VALUES } from '../src/core/model/json.ts';
+import { STORED_LIMITS } from '../src/core/model/stored-limits.ts';
 import { LONGEST_TEMPLATE, MOST_TEMPLATE_CHARACTERS } from '../src/settings/crm-schema.ts';
 import { FILE_LIMITS } from '../src/settings/yaml-file.ts';
 
@@ -68,7 +68,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'rows in groups of 128 KiB',
     bounds: { pauseMs: 50, memoryMebibytes: 250 },
     pays: 'the tenant',
-    tests: ['attacks/json-without-measure', 'clinic/read/list-page', 'model/json', 'model/json-list'],
+    tests: ['attacks/json-without-measure', 'clinic/read/list-page', 'core/model/json', 'core/model/json-list'],
   },
   {
     source: 'One record, row or page of a clinic that cannot be split',
@@ -77,7 +77,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'one pass and one parse',
     bounds: { pauseMs: 50, memoryMebibytes: 200 },
     pays: 'the tenant',
-    tests: ['clinic/read/list-page', 'model/json-list'],
+    tests: ['clinic/read/list-page', 'core/model/json-list'],
   },
   {
     source: 'Body of an Outlook event',
@@ -95,7 +95,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'pieces of 32 KiB, or one string of 2 MiB; objects are read with breaks',
     bounds: { pauseMs: 40, memoryMebibytes: 450 },
     pays: 'the target',
-    tests: ['model/json-pieces'],
+    tests: ['core/model/json-pieces'],
   },
   {
     source: 'List of a clinic',
@@ -133,7 +133,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'none',
     bounds: null,
     pays: 'the object, the name or the tag',
-    tests: ['model/stored-limits', 'connectors/bounded'],
+    tests: ['core/model/stored-limits', 'connectors/bounded'],
   },
   {
     source: 'Jobs of a tenant',
@@ -151,7 +151,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'none',
     bounds: null,
     pays: 'the network',
-    tests: ['attacks/blocks-of-addresses', 'model/client-shares'],
+    tests: ['attacks/blocks-of-addresses', 'core/model/client-shares'],
   },
 ];
 

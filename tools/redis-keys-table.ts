@@ -2,7 +2,7 @@
  * What a change or a restoration of each key in Redis achieves, for a user who can write to Redis. `test/state/keys.test.ts` drives each
  * refused value, and the type requires an entry for each declared key.
  */
-import type { ALL_KEYS } from '../src/composition/key-tables.ts';
+import type { ALL_KEYS } from '../src/daemon/key-tables.ts';
 
 /** Effect of a value that the daemon did not write: refused, without effect, or what remains. */
 interface Effect {
@@ -267,7 +267,7 @@ export const KEY_PROTECTIONS: Readonly<Record<keyof typeof ALL_KEYS, KeyProtecti
     ),
   ),
   auditLog: protectedBy(
-    'control/audit-log.test.ts',
+    'operator/control/audit-log.test.ts',
     refused('a MAC over the end of the chain'),
     refused('it must match the end of the files in `dataDirectory`; a change of both can remove the last records'),
   ),

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import type { CliOutside } from '../src/cli/outside.ts';
 import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
+import type { CliOutside } from '../src/operator/cli/outside.ts';
 
 /** Dependencies of a command line whose commands are only inspected: no command can run. */
 export function unusedOutside(): CliOutside {

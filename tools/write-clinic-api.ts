@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OPERATION_CALLS } from '../src/clinic/api.ts';
 import { type ClinicOperation, OPERATIONS } from '../src/clinic/schema/operations.ts';
-import { commandOf, operationOf } from '../src/control/clinic-question.ts';
+import { commandOf, operationOf } from '../src/operator/control/clinic-question.ts';
 import { SPECIFICATION_ROWS, type SpecificationRow } from './clinic-api-rows.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -79,7 +79,7 @@ export function clinicApiDocument(): string {
     'If you change how clinic-mirror calls a clinic, find here each operation of the specification (section 4): its command after',
     '`clinic-mirror clinic <tenant>`, its function, its route in the sandbox clinic, and its tests. The source is one table,',
     '`src/clinic/schema/operations.ts`. The functions belong to `createClinicApi` (`src/clinic/api.ts`). The suite `test/clinic/whole-api`',
-    'runs on all five dialects; `npm run dialects` counts the passed tests of each dialect. `test/cli/clinic-operations.test.ts` runs each command',
+    'runs on all five dialects; `npm run dialects` counts the passed tests of each dialect. `test/operator/cli/clinic-operations.test.ts` runs each command',
     'and checks request, refusal and scope. `npm run generate` writes the tables;',
     '`test/clinic/schema/operations.test.ts` fails if a row has no function, no route or no test.',
     '',

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Option } from 'commander';
-import { exampleOf } from '../src/cli/examples.ts';
-import { commandsOf, createProgram, EXIT_CODES, endsWithOne } from '../src/cli/program.ts';
+import { exampleOf } from '../src/operator/cli/examples.ts';
+import { commandsOf, createProgram, EXIT_CODES, endsWithOne } from '../src/operator/cli/program.ts';
 import { unusedOutside } from './unused-outside.ts';
 
 const FILE = join(import.meta.dirname, '../docs/commands.md');

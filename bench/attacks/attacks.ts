@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { MEBIBYTE } from '../../src/http/client.ts';
-import { slices } from '../../src/model/pieces.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
+import { slices } from '../../src/core/model/pieces.ts';
 import { RUNS } from '../../test/attacks/hostile-runs.ts';
 import { atMost, type Figure, shareOf } from '../figure.ts';
 import { toldBy } from '../told.ts';

@@ -1,4 +1,4 @@
-import type { Appointment } from '../../src/model/records.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
 import { atMost, type Figure } from '../figure.ts';
 import { secondsOfFirst } from '../vendors/first.ts';
 import { cycleOf, rememberedClinic } from './records.ts';

@@ -1,6 +1,6 @@
-import type { Appointment } from '../../src/model/records.ts';
-import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import type { AppointmentSnapshot } from '../../src/core/model/snapshots.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { pullWhenFree } from '../../src/tenant/pull.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { withSource } from '../../test/support/with-source.ts';

@@ -1,12 +1,12 @@
-import { openAccess } from '../../src/composition/access.ts';
-import { principalOfDaemon } from '../../src/composition/acts.ts';
-import { openBackups } from '../../src/composition/backup.ts';
-import type { Composition } from '../../src/composition/compose.ts';
-import { createLoginServices } from '../../src/composition/operator-services.ts';
-import { openStatuses } from '../../src/control/statuses.ts';
-import { addApi } from '../../src/http-server/api/api.ts';
-import { type ListeningServer, listen, openApp } from '../../src/http-server/app.ts';
-import type { Visitor } from '../../src/http-server/operators.ts';
+import { openAccess } from '../../src/daemon/access.ts';
+import { principalOfDaemon } from '../../src/daemon/acts.ts';
+import { openBackups } from '../../src/daemon/backup.ts';
+import type { Composition } from '../../src/daemon/compose.ts';
+import { createLoginServices } from '../../src/daemon/operator-services.ts';
+import { openStatuses } from '../../src/operator/control/statuses.ts';
+import { addApi } from '../../src/operator/http-server/api/api.ts';
+import { type ListeningServer, listen, openApp } from '../../src/operator/http-server/app.ts';
+import type { Visitor } from '../../src/operator/http-server/operators.ts';
 
 const OWNER: Visitor = { id: 'token:bench', name: 'bench', level: 'owner', tenants: null, csrf: '' };
 

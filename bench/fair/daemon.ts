@@ -1,7 +1,7 @@
 import '../as-daemon.ts';
 import { once } from 'node:events';
+import { createLogger } from '../../src/core/log/create-logger.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { createLogger } from '../../src/log/create-logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { openApiPort } from './api-port.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConnectorContext, ConnectorModule } from '../../src/connectors/connector.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { Item } from '../../src/model/items.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { Item } from '../../src/core/model/items.ts';
 import { done, standIn } from '../stand-in.ts';
 
 const settingsSchema = z.strictObject({ url: z.string() });

@@ -1,8 +1,8 @@
+import type { PlannedChange } from '../../src/core/model/plan.ts';
+import type { Instant } from '../../src/core/model/time.ts';
 import { evidenceOf, missesAfter } from '../../src/engine/absence.ts';
 import { confirmAbsence } from '../../src/engine/confirm.ts';
 import { type GuardResult, guard } from '../../src/engine/guard.ts';
-import type { PlannedChange } from '../../src/model/plan.ts';
-import type { Instant } from '../../src/model/time.ts';
 import type { TargetStore } from '../../src/state/targets.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 

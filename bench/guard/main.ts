@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { renderTable } from '../../src/cli/table.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import { DAY_MS } from '../../src/model/time.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
+import { renderTable } from '../../src/operator/cli/table.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { connectRedis, type RedisClient } from '../../src/state/redis.ts';
 import { createSealer } from '../../src/state/sealing.ts';

@@ -1,4 +1,4 @@
-import { HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../../src/core/model/time.ts';
 
 /** Which of a target's records are absent at a time, as a clinic that loses them would answer. */
 export type Loss = (now: Instant) => (recordId: string) => boolean;

@@ -1,6 +1,6 @@
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { Agenda, Appointment, Location, Patient } from '../../src/core/model/records.ts';
 import type { ClinicSource } from '../../src/domain/clinic-requests.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { Agenda, Appointment, Location, Patient } from '../../src/model/records.ts';
 import type { ClinicAnswer, ClinicQuestion } from './clinic-server.ts';
 import { AGENDAS, PROMISE, type TrueAppointment, type TruePatient } from './world-plan.ts';
 

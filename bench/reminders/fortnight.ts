@@ -1,6 +1,6 @@
 import { seededRandom } from '../../sandbox/kit/random.ts';
 import { createReminderLedger } from '../../src/features/reminders/store.ts';
-import { REMINDERS_PATH } from '../../src/http-server/answers.ts';
+import { REMINDERS_PATH } from '../../src/operator/http-server/answers.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { serveClinic } from './clinic-server.ts';

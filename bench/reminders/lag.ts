@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { startDaemon } from '../../demo/daemon.ts';
-import { renderTable } from '../../src/cli/table.ts';
+import { renderTable } from '../../src/operator/cli/table.ts';
 import { startSmallWorld } from '../../test/e2e/support/small-world.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
 import { waitFor } from '../../test/support/wait-for.ts';

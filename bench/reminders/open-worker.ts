@@ -1,10 +1,10 @@
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
-import { openReminders } from '../../src/composition/reminders.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { Clock } from '../../src/core/model/time.ts';
+import { openReminders } from '../../src/daemon/reminders.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import type { Clock } from '../../src/model/time.ts';
 import { type ReminderFile, reminderSchema } from '../../src/settings/reminder-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import type { RedisClient } from '../../src/state/redis.ts';

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { renderTable } from '../../src/cli/table.ts';
+import { renderTable } from '../../src/operator/cli/table.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { runFortnight } from './fortnight.ts';

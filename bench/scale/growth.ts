@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { renderTable } from '../../src/cli/table.ts';
+import { renderTable } from '../../src/operator/cli/table.ts';
 import { AGENDA_HOLDS } from '../cycle/world.ts';
 import { atMost, type Figure } from '../figure.ts';
 import type { Details, Row } from '../result.ts';

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
+import { noSpans, silentLogger } from '../../src/core/log/logger.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import { startWorkers } from '../../src/jobs/workers.ts';
-import { noSpans, silentLogger } from '../../src/log/logger.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/script.ts';
 import { JOBS, type JobHandlers, type JobName, type SCHEDULES, type SharesOf } from '../../src/tenant/job-catalogue.ts';

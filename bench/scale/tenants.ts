@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { openWorld, type World } from '../fair/world.ts';
 import { atLeast, atMost, type Figure, shareOf } from '../figure.ts';
 import type { Details } from '../result.ts';

@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectors } from '../../src/connectors/registry.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { atOnce } from '../../src/model/pieces.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eachAtMost } from '../../src/model/pieces.ts';
+import { eachAtMost } from '../../src/core/model/pieces.ts';
 import type { CycleWorld } from '../cycle/world.ts';
 import { atMost, type Figure } from '../figure.ts';
 import type { Sent } from '../sent.ts';

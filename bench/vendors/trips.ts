@@ -1,6 +1,6 @@
-import type { Item } from '../../src/model/items.ts';
-import type { Operation, Outcome } from '../../src/model/operations.ts';
-import { slices } from '../../src/model/pieces.ts';
+import type { Item } from '../../src/core/model/items.ts';
+import type { Operation, Outcome } from '../../src/core/model/operations.ts';
+import { slices } from '../../src/core/model/pieces.ts';
 import type { OpenTarget } from '../../src/tenant/tenant.ts';
 import { containerOf } from '../../test/support/container-of.ts';
 import { openCycleWorld } from '../cycle/world.ts';

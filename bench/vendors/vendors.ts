@@ -5,7 +5,7 @@ import type { FaultPlan } from '../../sandbox/kit/faults.ts';
 import { startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { type FieldOptions, startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
 import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
-import type { StreamName } from '../../src/model/items.ts';
+import type { StreamName } from '../../src/core/model/items.ts';
 
 /** A configured target, with a connection that needs no sign-in. */
 export interface VendorTarget {

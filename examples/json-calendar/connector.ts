@@ -6,9 +6,9 @@ import { fromCursor, toCursor } from '../../src/connectors/cursor.ts';
 import { spanOf } from '../../src/connectors/icalendar-zones.ts';
 import { askedAlone, deletedWith, effectOf, failed } from '../../src/connectors/outcomes.ts';
 import { type Calendars, ownerText, prepareCalendar, supersededBy } from '../../src/connectors/owner.ts';
-import { parseJson } from '../../src/model/json.ts';
-import type { ItemKey, Operation, Outcome } from '../../src/model/operations.ts';
-import { overlaps, type TimeWindow } from '../../src/model/time.ts';
+import { parseJson } from '../../src/core/model/json.ts';
+import type { ItemKey, Operation, Outcome } from '../../src/core/model/operations.ts';
+import { overlaps, type TimeWindow } from '../../src/core/model/time.ts';
 import { errors } from './errors.ts';
 import {
   additionsTextOf,

@@ -11,9 +11,9 @@ import {
   withTheirs,
 } from '../../src/connectors/event-content.ts';
 import { areOfWrite, fromFields, labelsOf, type Owned, ownedBy, toFields } from '../../src/connectors/labels.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Operation, RemoteItem } from '../../src/model/operations.ts';
-import { shortened } from '../../src/model/text.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Operation, RemoteItem } from '../../src/core/model/operations.ts';
+import { shortened } from '../../src/core/model/text.ts';
 
 const text = z.string().nullable().default(null);
 

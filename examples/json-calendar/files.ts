@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asMirrorError, MirrorError } from '../../src/model/errors.ts';
+import { asMirrorError, MirrorError } from '../../src/core/model/errors.ts';
 import { errors } from './errors.ts';
 
 /** Largest file that is read or written, in bytes. Own choice: about 20,000 events. */

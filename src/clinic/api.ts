@@ -1,6 +1,6 @@
+import type { MirrorError } from '../core/model/errors.ts';
 import { isJsonObject, type JsonObject } from '../described-api/paths.ts';
 import { message } from '../messages/message.ts';
-import type { MirrorError } from '../model/errors.ts';
 import type { ClinicContext, PdfDownload, PdfSource } from './http/call.ts';
 import { clinicError } from './http/errors.ts';
 import { asId } from './http/rows.ts';

@@ -1,10 +1,10 @@
-import type { Item } from '../model/items.ts';
-import type { Outcome, RemoteItem } from '../model/operations.ts';
-import { isStorable, storable, storableTag, tooLong } from '../model/stored-limits.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Outcome, RemoteItem } from '../core/model/operations.ts';
+import { isStorable, storable, storableTag, tooLong } from '../core/model/stored-limits.ts';
 import type { Connector, Subscription } from './connector.ts';
 
 /**
- * Wraps a connector: no id, version tag, cursor or handle that a caller stores is longer than `model/stored-limits.ts` allows. One object
+ * Wraps a connector: no id, version tag, cursor or handle that a caller stores is longer than `core/model/stored-limits.ts` allows. One object
  * with an unusable id never affects others: its operation fails by name, and a fetch reports the object as unreadable.
  */
 export function boundedBy<Wanted extends Item>(connector: Connector<Wanted>): Connector<Wanted> {

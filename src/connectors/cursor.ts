@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { asMirrorError } from '../core/model/errors.ts';
+import type { CalendarItem, Item } from '../core/model/items.ts';
+import { parseJson } from '../core/model/json.ts';
+import type { RemoteItem } from '../core/model/operations.ts';
+import { STORED_LIMITS } from '../core/model/stored-limits.ts';
 import type { RemoteChanges } from '../engine/ports.ts';
-import { asMirrorError } from '../model/errors.ts';
-import type { CalendarItem, Item } from '../model/items.ts';
-import { parseJson } from '../model/json.ts';
-import type { RemoteItem } from '../model/operations.ts';
-import { STORED_LIMITS } from '../model/stored-limits.ts';
 import { mayBeOfOneObject } from './find-apart.ts';
 
 const envelopeSchema = z.object({ container: z.string(), position: z.unknown() });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../core/model/backoff.ts';
+import { type Actor, type ErrorTexts, MirrorError, type Retry } from '../core/model/errors.ts';
 import { type Code, isCode, listed, type Message, message, render, type Text } from '../messages/message.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
-import { type Actor, type ErrorTexts, MirrorError, type Retry } from '../model/errors.ts';
 import type { WireResponse } from './wire.ts';
 
 /** Extent of an error: one operation, or the whole target and therefore all its operations. */

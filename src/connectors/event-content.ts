@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { type CalendarItem, type Presets, presetsSchema } from '../model/items.ts';
-import type { Write } from '../model/operations.ts';
+import { type CalendarItem, type Presets, presetsSchema } from '../core/model/items.ts';
+import type { Write } from '../core/model/operations.ts';
 
 /** Parts of an event's description: the text of the last write, and users' text. */
 export interface DescriptionParts {

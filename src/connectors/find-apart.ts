@@ -1,6 +1,6 @@
-import { asMirrorError, type MirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
-import type { ItemKey, RemoteItem } from '../model/operations.ts';
+import { asMirrorError, type MirrorError } from '../core/model/errors.ts';
+import type { Item } from '../core/model/items.ts';
+import type { ItemKey, RemoteItem } from '../core/model/operations.ts';
 
 /** Key of no object: 32 characters like each key; a keyed hash produces this value once in 2^160 times. */
 export const KEY_OF_NOTHING = '0'.repeat(32);

@@ -1,9 +1,9 @@
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import type { CrmItem, MappedProperty, PropertyValue } from '../core/model/items.ts';
+import type { Operation, Outcome, Write } from '../core/model/operations.ts';
+import { shortened } from '../core/model/text.ts';
 import { message, type Text } from '../messages/message.ts';
-import { asMirrorError } from '../model/errors.ts';
-import type { CrmItem, MappedProperty, PropertyValue } from '../model/items.ts';
-import type { Operation, Outcome, Write } from '../model/operations.ts';
-import { shortened } from '../model/text.ts';
 import { failed } from './outcomes.ts';
 
 /** Limits of a CRM property, as far as the CRM reports or documents them. */

@@ -1,7 +1,7 @@
-import { asMirrorError, type MirrorError } from '../model/errors.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
-import type { Clock, Instant } from '../model/time.ts';
-import { pause } from '../pieces/in-pieces.ts';
+import { asMirrorError, type MirrorError } from '../core/model/errors.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../core/model/operations.ts';
+import type { Clock, Instant } from '../core/model/time.ts';
+import { pause } from '../core/pieces/in-pieces.ts';
 import type { Authorizer, Connector, Subscriptions } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
 import { askedAlone, failed, type Judge, resolveOutcomes } from './outcomes.ts';

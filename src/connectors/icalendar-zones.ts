@@ -1,7 +1,7 @@
 import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
-import type { ItemTime } from '../model/items.ts';
-import type { Instant, TimeSpan } from '../model/time.ts';
+import type { ItemTime } from '../core/model/items.ts';
+import type { Instant, TimeSpan } from '../core/model/time.ts';
 
 /** Period with one offset; `from` is its start. */
 interface Observance {

@@ -1,9 +1,9 @@
 import ICAL from 'ical.js';
-import type { FeedEntry } from '../model/feeds.ts';
-import type { ItemTime } from '../model/items.ts';
-import type { ItemKey } from '../model/operations.ts';
-import { foldLines } from '../model/text.ts';
-import { DAY_MS, type Instant, isZone, meansOnly, SECOND_MS, toZonedIso } from '../model/time.ts';
+import type { FeedEntry } from '../core/model/feeds.ts';
+import type { ItemTime } from '../core/model/items.ts';
+import type { ItemKey } from '../core/model/operations.ts';
+import { foldLines } from '../core/model/text.ts';
+import { DAY_MS, type Instant, isZone, meansOnly, SECOND_MS, toZonedIso } from '../core/model/time.ts';
 import { instantOfLocal, timeZoneText } from './icalendar-zones.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Item } from '../model/items.ts';
-import type { ItemKey, RemoteItem, Write } from '../model/operations.ts';
+import type { Item } from '../core/model/items.ts';
+import type { ItemKey, RemoteItem, Write } from '../core/model/operations.ts';
 
 /** What clinic-mirror writes on an object to recognize it: its target, its record, and the write that made it so. */
 export interface LabelsToWrite {

@@ -1,4 +1,4 @@
-import type { Item } from '../model/items.ts';
+import type { Item } from '../core/model/items.ts';
 import type { Connector, ConnectorContext, Contacts, Subscriptions } from './connector.ts';
 
 /** Properties of a vendor's connectors that are known before their code is loaded. */

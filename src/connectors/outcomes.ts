@@ -1,7 +1,7 @@
-import type { Logger } from '../log/logger.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { CalendarItem, Item } from '../model/items.ts';
-import type { Deleted, Deletion, ItemKey, Operation, Outcome } from '../model/operations.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { asMirrorError, MirrorError } from '../core/model/errors.ts';
+import type { CalendarItem, Item } from '../core/model/items.ts';
+import type { Deleted, Deletion, ItemKey, Operation, Outcome } from '../core/model/operations.ts';
 import { boundedBy } from './bounded.ts';
 import type { Connector } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';

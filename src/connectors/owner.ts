@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { base32hex } from '../model/hashes.ts';
-import type { Item } from '../model/items.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
+import { base32hex } from '../core/model/hashes.ts';
+import type { Item } from '../core/model/items.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../core/model/operations.ts';
+import { type Instant, SECOND_MS } from '../core/model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
 import { fromRevisionText, type Owned, ownedPart, toRevisionText, withRevision } from './labels.ts';
 

@@ -1,4 +1,4 @@
-import type { Item } from '../model/items.ts';
+import type { Item } from '../core/model/items.ts';
 import { caldav } from './caldav/index.ts';
 import type { ConnectorModule } from './connector.ts';
 import { feed } from './feed/index.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { readLongJson } from '../http/answer.ts';
-import { parseInPieces } from '../model/json-pieces.ts';
-import { eachInPieces } from '../model/pieces.ts';
-import type { Instant } from '../model/time.ts';
-import { inPieces } from '../pieces/in-pieces.ts';
+import { readLongJson } from '../core/http/answer.ts';
+import { parseInPieces } from '../core/model/json-pieces.ts';
+import { eachInPieces } from '../core/model/pieces.ts';
+import type { Instant } from '../core/model/time.ts';
+import { inPieces } from '../core/pieces/in-pieces.ts';
 
 /** Call to a vendor's API in the form for batches. */
 export interface WireCall {

@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
-import { answerTooLarge } from '../http/transport.ts';
+import { answerTooLarge } from '../core/http/transport.ts';
+import type { MirrorError } from '../core/model/errors.ts';
+import { atOnce, type Pieces } from '../core/model/pieces.ts';
 import { message } from '../messages/message.ts';
-import type { MirrorError } from '../model/errors.ts';
-import { atOnce, type Pieces } from '../model/pieces.ts';
 import { shared } from './errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { isPathSegment } from '../model/path-segment.ts';
+import { isPathSegment } from '../core/model/path-segment.ts';
 import { isJsonObject, type JsonObject } from './paths.ts';
 
 /** Values of placeholders by name. Absent values and null mean no value. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { PropertyKind, PropertyValue } from '../model/items.ts';
-import { SECOND_MS } from '../model/time.ts';
+import type { PropertyKind, PropertyValue } from '../core/model/items.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 
 /** Date formats of APIs, the default first. `instant`: midnight UTC in the API's format of instants. */
 export const DATE_STYLES = ['date', 'instant', 'epoch-seconds', 'epoch-milliseconds'] as const;

@@ -1,7 +1,7 @@
+import { type Appointment, belongsTo, type Invoice, type Patient } from '../core/model/records.ts';
+import type { AppointmentSnapshot } from '../core/model/snapshots.ts';
+import { type Instant, SECOND_MS } from '../core/model/time.ts';
 import type { Confirmation } from '../engine/absence.ts';
-import { type Appointment, belongsTo, type Invoice, type Patient } from '../model/records.ts';
-import type { AppointmentSnapshot } from '../model/snapshots.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
 
 /** Results of fetching absent records individually, by stream. */
 export type Confirmations = {

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
-import { lazily } from '../model/cache.ts';
-import type { Appointment } from '../model/records.ts';
-import { overlaps, sameOverlaps, type TimeWindow } from '../model/time.ts';
+import { lazily } from '../core/model/cache.ts';
+import type { Appointment } from '../core/model/records.ts';
+import { overlaps, sameOverlaps, type TimeWindow } from '../core/model/time.ts';
 
 /** The appointments of one read by agenda: a target processes only its own agendas. */
 export interface AgendaIndex {

@@ -1,3 +1,10 @@
+import type { Logger } from '../core/log/logger.ts';
+import { lazily } from '../core/model/cache.ts';
+import type { Patient } from '../core/model/records.ts';
+import type { ClinicSeen, TargetGap, Withheld } from '../core/model/run-schemas.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../core/model/snapshots.ts';
+import type { Instant, TimeSpan, TimeWindow } from '../core/model/time.ts';
+import { withLastPatients, withVisits } from '../core/model/visits.ts';
 import type {
   Confirmations as AllConfirmations,
   CycleFacts,
@@ -7,13 +14,6 @@ import type {
   SingleReads,
 } from '../engine/ports.ts';
 import type { Reach } from '../engine/target.ts';
-import type { Logger } from '../log/logger.ts';
-import { lazily } from '../model/cache.ts';
-import type { Patient } from '../model/records.ts';
-import type { ClinicSeen, TargetGap, Withheld } from '../model/run-schemas.ts';
-import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
-import type { Instant, TimeSpan, TimeWindow } from '../model/time.ts';
-import { withLastPatients, withVisits } from '../model/visits.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import { belongsOnList, type Confirmations, invoiceBelongsOnList, patientBelongsOnList } from './absence.ts';
 import { type AgendaIndex, indexByAgenda } from './agenda-index.ts';

@@ -1,6 +1,6 @@
 import type { TenantSource } from '../clinic/tenant-source.ts';
-import type { AppointmentStatus } from '../model/records.ts';
-import type { Clock } from '../model/time.ts';
+import type { AppointmentStatus } from '../core/model/records.ts';
+import type { Clock } from '../core/model/time.ts';
 import type { CycleFollower } from './followers.ts';
 import type { RunReport } from './runs.ts';
 import type { StreamMemory } from './stream-memory.ts';

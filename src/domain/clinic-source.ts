@@ -1,7 +1,7 @@
+import type { Logger } from '../core/log/logger.ts';
+import type { MirrorError } from '../core/model/errors.ts';
+import { MINUTE_MS } from '../core/model/time.ts';
 import type { ReadingRequest, Source } from '../engine/ports.ts';
-import type { Logger } from '../log/logger.ts';
-import type { MirrorError } from '../model/errors.ts';
-import { MINUTE_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import { DEFAULT_RESCHEDULE_MINUTES } from '../settings/reminder-schema.ts';
 import { indexByAgenda } from './agenda-index.ts';

@@ -1,11 +1,11 @@
+import type { CrmItem } from '../core/model/items.ts';
+import type { Pieces } from '../core/model/pieces.ts';
+import type { PendingChange } from '../core/model/plan.ts';
+import type { Appointment, Invoice, Patient } from '../core/model/records.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { Decision, PushedState } from '../engine/diff.ts';
 import { isSameContent } from '../engine/identity.ts';
 import type { TargetPlan } from '../engine/target-plan.ts';
-import type { CrmItem } from '../model/items.ts';
-import type { Pieces } from '../model/pieces.ts';
-import type { PendingChange } from '../model/plan.ts';
-import type { Appointment, Invoice, Patient } from '../model/records.ts';
-import type { Instant } from '../model/time.ts';
 import type { Confirmations } from './absence.ts';
 import type { ClinicShown, ContactsInput, CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
 import { checkedObject } from './egress.ts';

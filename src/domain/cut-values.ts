@@ -1,6 +1,6 @@
-import { type Appointment, belongsTo } from '../model/records.ts';
-import type { TargetGap } from '../model/run-schemas.ts';
-import { countEach } from '../model/snapshots.ts';
+import { type Appointment, belongsTo } from '../core/model/records.ts';
+import type { TargetGap } from '../core/model/run-schemas.ts';
+import { countEach } from '../core/model/snapshots.ts';
 import type { ClinicTarget } from './cycle-input.ts';
 import { streamsOf } from './mapping-sources.ts';
 

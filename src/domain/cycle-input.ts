@@ -1,11 +1,11 @@
+import type { Refusal, StreamName } from '../core/model/items.ts';
+import type { FactSearch } from '../core/model/patient-facts.ts';
+import type { Appointment, Invoice, Patient } from '../core/model/records.ts';
+import type { Snapshot } from '../core/model/snapshots.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { FingerprintMemory } from '../engine/identity.ts';
 import type { CycleInput as EngineInput, TargetInput as InputOf, OtherTarget } from '../engine/ports.ts';
 import type { PlannableTarget, Reach } from '../engine/target.ts';
-import type { Refusal, StreamName } from '../model/items.ts';
-import type { FactSearch } from '../model/patient-facts.ts';
-import type { Appointment, Invoice, Patient } from '../model/records.ts';
-import type { Snapshot } from '../model/snapshots.ts';
-import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { Confirmations } from './absence.ts';
 import type { AgendaIndex } from './agenda-index.ts';

@@ -1,7 +1,7 @@
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { Appointment } from '../model/records.ts';
-import type { Instant, TimeWindow } from '../model/time.ts';
-import { appointmentIdOf, visitsOf } from '../model/visits.ts';
+import { eachInPieces, type Pieces } from '../core/model/pieces.ts';
+import type { Appointment } from '../core/model/records.ts';
+import type { Instant, TimeWindow } from '../core/model/time.ts';
+import { appointmentIdOf, visitsOf } from '../core/model/visits.ts';
 import {
   type Amounts,
   type Attendance,

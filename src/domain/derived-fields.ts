@@ -1,7 +1,7 @@
 import type { RecordOf } from '../clinic/schema/fields.ts';
 import type { invoice } from '../clinic/schema/shapes.ts';
-import type { Appointment } from '../model/records.ts';
-import { DAY_MS, type Instant, offsetMs } from '../model/time.ts';
+import type { Appointment } from '../core/model/records.ts';
+import { DAY_MS, type Instant, offsetMs } from '../core/model/time.ts';
 
 /** Values computed for one patient from appointments and invoices; docs/crm-mapping.md defines each field. */
 export interface DerivedFields {

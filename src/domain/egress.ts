@@ -1,17 +1,17 @@
-import type { Decision } from '../engine/diff.ts';
-import { remembered } from '../model/cache.ts';
-import type { CalendarItem, CrmItem, ItemTime } from '../model/items.ts';
-import type { ItemKey } from '../model/operations.ts';
+import { remembered } from '../core/model/cache.ts';
+import type { CalendarItem, CrmItem, ItemTime } from '../core/model/items.ts';
+import type { ItemKey } from '../core/model/operations.ts';
 import {
   type FactSearch,
   lettersOf,
   type PatientDetails,
   type PatientFact,
   phoneDigitsOf,
-} from '../model/patient-facts.ts';
-import type { Appointment, AppointmentPatient } from '../model/records.ts';
-import { shownName } from '../model/text.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
+} from '../core/model/patient-facts.ts';
+import type { Appointment, AppointmentPatient } from '../core/model/records.ts';
+import { shownName } from '../core/model/text.ts';
+import { type Instant, SECOND_MS } from '../core/model/time.ts';
+import type { Decision } from '../engine/diff.ts';
 import { readBy } from '../settings/event-fields.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import type { Mapping } from './mapping/contract.ts';

@@ -1,6 +1,6 @@
+import type { CalendarItem, CrmItem, Item, ItemTime, Presets, PropertyValue } from '../core/model/items.ts';
+import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD, WITHHELD } from '../core/model/plan-view.ts';
 import { UNKNOWN_FIELD } from '../engine/identity.ts';
-import type { CalendarItem, CrmItem, Item, ItemTime, Presets, PropertyValue } from '../model/items.ts';
-import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD, WITHHELD } from '../model/plan-view.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import { plainTexts } from '../settings/event-fields.ts';
 import type { TargetSetup } from './cycle-input.ts';

@@ -1,6 +1,6 @@
+import type { Appointment } from '../core/model/records.ts';
+import type { Instant, TimeWindow } from '../core/model/time.ts';
 import type { Extension } from '../engine/ports.ts';
-import type { Appointment } from '../model/records.ts';
-import type { Instant, TimeWindow } from '../model/time.ts';
 import type { Directory } from './project.ts';
 
 /** Appointments to be read: agendas and a window. */

@@ -1,6 +1,6 @@
+import type { CalendarItem, CrmItem, StreamName } from '../core/model/items.ts';
+import { overlaps } from '../core/model/time.ts';
 import type { ItemForm } from '../engine/identity.ts';
-import type { CalendarItem, CrmItem, StreamName } from '../model/items.ts';
-import { overlaps } from '../model/time.ts';
 
 const NEEDED_FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
 /** Add new fields at the end: an item without them keeps its fingerprint after an upgrade of clinic-mirror. */

@@ -1,11 +1,11 @@
+import { lazily } from '../core/model/cache.ts';
+import type { StreamName } from '../core/model/items.ts';
+import { type Appointment, belongsTo, type Invoice, type Patient } from '../core/model/records.ts';
+import type { Snapshot } from '../core/model/snapshots.ts';
+import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../core/model/time.ts';
+import { appointmentIdOf, isOfSeveralPatients, withVisits } from '../core/model/visits.ts';
 import type { SourceRecord } from '../engine/diff.ts';
 import type { Reach } from '../engine/target.ts';
-import { lazily } from '../model/cache.ts';
-import type { StreamName } from '../model/items.ts';
-import { type Appointment, belongsTo, type Invoice, type Patient } from '../model/records.ts';
-import type { Snapshot } from '../model/snapshots.ts';
-import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
-import { appointmentIdOf, isOfSeveralPatients, withVisits } from '../model/visits.ts';
 import type { AgendaIndex } from './agenda-index.ts';
 import type { ClinicShown, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { Mapped, Mapping, MappingSource } from './mapping/contract.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { CrmItem } from '../model/items.ts';
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { Patient } from '../model/records.ts';
+import type { CrmItem } from '../core/model/items.ts';
+import { eachInPieces, type Pieces } from '../core/model/pieces.ts';
+import type { Patient } from '../core/model/records.ts';
 import type { CrmFile } from '../settings/crm-schema.ts';
 
 /** Compared fields, as far as the mapping assigns them to CRM properties. */

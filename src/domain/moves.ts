@@ -1,6 +1,6 @@
-import { type Appointment, agendasOf } from '../model/records.ts';
-import type { Instant } from '../model/time.ts';
-import { isOfSeveralPatients } from '../model/visits.ts';
+import { type Appointment, agendasOf } from '../core/model/records.ts';
+import type { Instant } from '../core/model/time.ts';
+import { isOfSeveralPatients } from '../core/model/visits.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 
 /** An event of a calendar with its record, and the appointment if the clinic lists it. */

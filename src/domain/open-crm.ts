@@ -1,5 +1,5 @@
+import type { MappedProperty, Refusal, StreamName } from '../core/model/items.ts';
 import type { ItemForm } from '../engine/identity.ts';
-import type { MappedProperty, Refusal, StreamName } from '../model/items.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { OpenCrm } from './cycle-input.ts';
 import { createPatientHistory } from './derive.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Instant, SECOND_MS } from '../model/time.ts';
+import { type Instant, SECOND_MS } from '../core/model/time.ts';
 import { FIRST_PACE, type Pace, type RunReport } from './runs.ts';
 
 /** Delay after which a cycle is late: a share of the interval, and at least this time. */

@@ -1,7 +1,7 @@
-import type { Logger } from '../log/logger.ts';
-import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
-import { appointmentIdOf } from '../model/visits.ts';
-import { inPieces } from '../pieces/in-pieces.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { HOUR_MS, type Instant, type TimeWindow } from '../core/model/time.ts';
+import { appointmentIdOf } from '../core/model/visits.ts';
+import { inPieces } from '../core/pieces/in-pieces.ts';
 import type { Confirmations } from './absence.ts';
 import type { ClinicTarget } from './cycle-input.ts';
 import type { PatientHistory } from './derive.ts';

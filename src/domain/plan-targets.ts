@@ -1,11 +1,11 @@
+import { lazily } from '../core/model/cache.ts';
+import type { MirrorError } from '../core/model/errors.ts';
+import { FactSearch } from '../core/model/patient-facts.ts';
+import type { Pieces } from '../core/model/pieces.ts';
+import { hasPassed, type TimeWindow } from '../core/model/time.ts';
 import { planTargets as planAll } from '../engine/plan-targets.ts';
 import type { Projection, Projections } from '../engine/ports.ts';
 import type { TargetPlan as PlanOf } from '../engine/target-plan.ts';
-import { lazily } from '../model/cache.ts';
-import type { MirrorError } from '../model/errors.ts';
-import { FactSearch } from '../model/patient-facts.ts';
-import type { Pieces } from '../model/pieces.ts';
-import { hasPassed, type TimeWindow } from '../model/time.ts';
 import type { Confirmations } from './absence.ts';
 import { type Contacts, contactsAfter, contactsBefore } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';

@@ -1,13 +1,13 @@
+import { type CalendarItem, type ItemTime, LONGEST_URL, type Presets } from '../core/model/items.ts';
+import type { ItemKey } from '../core/model/operations.ts';
+import { isPathSegment } from '../core/model/path-segment.ts';
+import { type Appointment, type AppointmentPatient, type AppointmentStatus, belongsTo } from '../core/model/records.ts';
+import { STORED_LIMITS } from '../core/model/stored-limits.ts';
+import { isVisible, shortened, shownName } from '../core/model/text.ts';
+import { formatText, valuesOf } from '../core/model/text-format.ts';
+import { toZonedIso } from '../core/model/time.ts';
 import { type Language, message, render } from '../messages/message.ts';
 import { shown } from '../messages/shown.ts';
-import { type CalendarItem, type ItemTime, LONGEST_URL, type Presets } from '../model/items.ts';
-import type { ItemKey } from '../model/operations.ts';
-import { isPathSegment } from '../model/path-segment.ts';
-import { type Appointment, type AppointmentPatient, type AppointmentStatus, belongsTo } from '../model/records.ts';
-import { STORED_LIMITS } from '../model/stored-limits.ts';
-import { isVisible, shortened, shownName } from '../model/text.ts';
-import { formatText, valuesOf } from '../model/text-format.ts';
-import { toZonedIso } from '../model/time.ts';
 import {
   ALLOWED_FIELDS,
   type AllowedField,

@@ -1,8 +1,8 @@
+import type { CrmItem } from '../core/model/items.ts';
+import type { InvalidRow, Patient } from '../core/model/records.ts';
+import type { Lookup } from '../core/model/snapshots.ts';
 import type { Decision } from '../engine/diff.ts';
 import { UNKNOWN_FIELD } from '../engine/identity.ts';
-import type { CrmItem } from '../model/items.ts';
-import type { InvalidRow, Patient } from '../model/records.ts';
-import type { Lookup } from '../model/snapshots.ts';
 import type { TargetInput } from './cycle-input.ts';
 
 /** Beginning of the codes of records that the clinic answered singly with less than the CRM object has; a field follows. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ReadingMemory } from '../clinic/read/reading-memory.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import type { Appointment } from '../core/model/records.ts';
+import type { ClinicSeen, Withheld } from '../core/model/run-schemas.ts';
+import type { AppointmentSnapshot } from '../core/model/snapshots.ts';
+import { DAY_MS, type Instant, type TimeWindow } from '../core/model/time.ts';
 import type { Reach } from '../engine/target.ts';
-import { asMirrorError } from '../model/errors.ts';
-import type { Appointment } from '../model/records.ts';
-import type { ClinicSeen, Withheld } from '../model/run-schemas.ts';
-import type { AppointmentSnapshot } from '../model/snapshots.ts';
-import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicReader } from './clinic-requests.ts';
 import type { ClinicTarget } from './cycle-input.ts';
 import type { ReadingScope } from './followers.ts';

@@ -1,8 +1,8 @@
-import { lazily } from '../model/cache.ts';
-import { agendasOf as agendasNamed, type InvalidRow } from '../model/records.ts';
-import type { TargetGap } from '../model/run-schemas.ts';
-import { didYouMean } from '../model/text.ts';
-import { cutRecords } from '../model/visits.ts';
+import { lazily } from '../core/model/cache.ts';
+import { agendasOf as agendasNamed, type InvalidRow } from '../core/model/records.ts';
+import type { TargetGap } from '../core/model/run-schemas.ts';
+import { didYouMean } from '../core/model/text.ts';
+import { cutRecords } from '../core/model/visits.ts';
 import { cutFor, cutIn } from './cut-values.ts';
 import type { ClinicTarget } from './cycle-input.ts';
 import type { CycleFollower, NamedIds } from './followers.ts';

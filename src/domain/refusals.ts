@@ -1,8 +1,8 @@
+import type { CrmItem, Item, Refusal, RefusedThere } from '../core/model/items.ts';
+import type { Link, RemoteItem } from '../core/model/operations.ts';
+import { eachInPieces, type Pieces } from '../core/model/pieces.ts';
+import type { Patient } from '../core/model/records.ts';
 import { isSameContent, type TargetIdentity, UNKNOWN_FIELD } from '../engine/identity.ts';
-import type { CrmItem, Item, Refusal, RefusedThere } from '../model/items.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { Patient } from '../model/records.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import type { Mapped } from './mapping/contract.ts';
 

@@ -1,3 +1,7 @@
+import { type MirrorError, storedError } from '../core/model/errors.ts';
+import type { HourlyChanges, ReadingRemark, TargetRun } from '../core/model/run-schemas.ts';
+import type { SnapshotContent } from '../core/model/snapshots.ts';
+import type { Clock, Instant } from '../core/model/time.ts';
 import { absencesOf, gapsAfter } from '../engine/commit.ts';
 import { unconfirmableAfter } from '../engine/confirm.ts';
 import { OUTAGE_CODES } from '../engine/lane.ts';
@@ -5,10 +9,6 @@ import type { Cycle } from '../engine/memo.ts';
 import type { EngineTarget } from '../engine/ports.ts';
 import { waitsForRoom } from '../engine/storage-limit.ts';
 import type { TargetPlan } from '../engine/target-plan.ts';
-import { type MirrorError, storedError } from '../model/errors.ts';
-import type { HourlyChanges, ReadingRemark, TargetRun } from '../model/run-schemas.ts';
-import type { SnapshotContent } from '../model/snapshots.ts';
-import type { Clock, Instant } from '../model/time.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import { AWAITING, type ClinicReading } from './clinic-reading.ts';
 import { paceOf } from './pace.ts';

@@ -1,7 +1,14 @@
-import type { StoredError } from '../model/errors.ts';
-import type { ClinicSeen, HourlyChanges, ReadingRemark, TargetGap, TargetRun, Withheld } from '../model/run-schemas.ts';
-import { storedJson } from '../model/stored-limits.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
+import type { StoredError } from '../core/model/errors.ts';
+import type {
+  ClinicSeen,
+  HourlyChanges,
+  ReadingRemark,
+  TargetGap,
+  TargetRun,
+  Withheld,
+} from '../core/model/run-schemas.ts';
+import { storedJson } from '../core/model/stored-limits.ts';
+import { HOUR_MS, type Instant } from '../core/model/time.ts';
 import { keys } from '../state/keys.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { redisScript, sendAll } from '../state/script.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ReadingMemory } from '../clinic/read/reading-memory.ts';
-import type { CacheBudget } from '../model/cache.ts';
-import type { MirrorError } from '../model/errors.ts';
-import type { Appointment, Invoice, Patient } from '../model/records.ts';
-import type { Snapshot } from '../model/snapshots.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
+import type { CacheBudget } from '../core/model/cache.ts';
+import type { MirrorError } from '../core/model/errors.ts';
+import type { Appointment, Invoice, Patient } from '../core/model/records.ts';
+import type { Snapshot } from '../core/model/snapshots.ts';
+import { DAY_MS, type Instant } from '../core/model/time.ts';
 import type { AgendaIndex } from './agenda-index.ts';
 
 /** A stream's snapshot, with the start of its read. */

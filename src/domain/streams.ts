@@ -1,9 +1,9 @@
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { exponentialBackoffMs } from '../core/model/backoff.ts';
+import { asMirrorError, MirrorError } from '../core/model/errors.ts';
+import type { Progress } from '../core/model/tasks.ts';
+import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../core/model/time.ts';
 import { message, type Text } from '../messages/message.ts';
-import { exponentialBackoffMs } from '../model/backoff.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/tasks.ts';
-import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { ClinicReader } from './clinic-requests.ts';
 import type { ClinicTarget } from './cycle-input.ts';
 import { computesFromHistory, type Follower, type SlowStream, streamsOf, unusableIn } from './mapping-sources.ts';

@@ -1,9 +1,9 @@
+import { MirrorError } from '../core/model/errors.ts';
+import type { CalendarItem, Item, StreamName } from '../core/model/items.ts';
+import type { Link } from '../core/model/operations.ts';
 import { type FingerprintMemory, type TargetIdentity, UNKNOWN_FIELD } from '../engine/identity.ts';
 import type { Dependency, TargetTraits } from '../engine/ports.ts';
 import { type Message, message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import type { CalendarItem, Item, StreamName } from '../model/items.ts';
-import type { Link } from '../model/operations.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { OpenCrm } from './cycle-input.ts';
 import { windowOf } from './mapping-sources.ts';

@@ -1,11 +1,11 @@
+import type { ItemKey } from '../core/model/operations.ts';
+import type { Pieces } from '../core/model/pieces.ts';
+import type { Appointment } from '../core/model/records.ts';
+import { overlaps } from '../core/model/time.ts';
+import { partsOf, patientsOf } from '../core/model/visits.ts';
 import { type Decision, type Diff, diff, type SourceRecord } from '../engine/diff.ts';
 import type { CachedFingerprints } from '../engine/identity.ts';
 import type { TargetView } from '../engine/ports.ts';
-import type { ItemKey } from '../model/operations.ts';
-import type { Pieces } from '../model/pieces.ts';
-import type { Appointment } from '../model/records.ts';
-import { overlaps } from '../model/time.ts';
-import { partsOf, patientsOf } from '../model/visits.ts';
 import type { Contacts } from './crm-rules.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';

@@ -1,12 +1,12 @@
+import type { CalendarItem } from '../core/model/items.ts';
+import type { Link, RemoteItem } from '../core/model/operations.ts';
+import { atOnce } from '../core/model/pieces.ts';
+import type { Appointment } from '../core/model/records.ts';
+import { hasPassed, type TimeWindow } from '../core/model/time.ts';
 import { isPossiblyForeign, linkOf, namesOf } from '../engine/adopt.ts';
 import { currentLinkOf, fieldsByHand, isSameObject } from '../engine/audit.ts';
 import type { Decision } from '../engine/diff.ts';
 import { isSameContent, type TargetIdentity } from '../engine/identity.ts';
-import type { CalendarItem } from '../model/items.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
-import { atOnce } from '../model/pieces.ts';
-import type { Appointment } from '../model/records.ts';
-import { hasPassed, type TimeWindow } from '../model/time.ts';
 
 /**
  * Kind of difference between a calendar and its expected content:

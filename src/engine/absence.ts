@@ -1,4 +1,4 @@
-import { DAY_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, type Instant } from '../core/model/time.ts';
 import { type AbsenceEvidence, goneShareOf } from './guard.ts';
 
 /** Result of fetching the absent records of one stream individually. */

@@ -1,6 +1,6 @@
-import type { Item } from '../model/items.ts';
-import type { Link, Operation, Outcome } from '../model/operations.ts';
-import type { Instant } from '../model/time.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Link, Operation, Outcome } from '../core/model/operations.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { Engine } from './ports.ts';
 import type { OutboxEntry } from './store.ts';
 

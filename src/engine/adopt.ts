@@ -1,7 +1,7 @@
-import type { Item } from '../model/items.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { Instant } from '../model/time.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Link, RemoteItem } from '../core/model/operations.ts';
+import { eachInPieces, type Pieces } from '../core/model/pieces.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { TargetIdentity } from './identity.ts';
 
 /** Objects found in a target whose links are lost. */

@@ -1,9 +1,9 @@
-import { asMirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
-import type { Link } from '../model/operations.ts';
-import { type DriftCounts, type DriftReport, isReplaced, replacedReport } from '../model/run-schemas.ts';
-import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
-import { inPieces } from '../pieces/in-pieces.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Link } from '../core/model/operations.ts';
+import { type DriftCounts, type DriftReport, isReplaced, replacedReport } from '../core/model/run-schemas.ts';
+import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../core/model/time.ts';
+import { inPieces } from '../core/pieces/in-pieces.ts';
 import { type Audit, type AuditInput, audit } from './audit.ts';
 import { countDrift } from './drift.ts';
 import {

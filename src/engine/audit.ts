@@ -1,8 +1,8 @@
-import type { Item } from '../model/items.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { PendingChange } from '../model/plan.ts';
-import { hasPassed, type TimeWindow } from '../model/time.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Link, RemoteItem } from '../core/model/operations.ts';
+import { eachInPieces, type Pieces } from '../core/model/pieces.ts';
+import type { PendingChange } from '../core/model/plan.ts';
+import { hasPassed, type TimeWindow } from '../core/model/time.ts';
 import { eachLink, isPossiblyForeign, namesOf } from './adopt.ts';
 import { isSameContent, type TargetIdentity, withSubjectOf } from './identity.ts';
 

@@ -1,5 +1,5 @@
-import { asMirrorError } from '../model/errors.ts';
-import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { type AuditOptions, asksForPlan, auditTarget, type TargetAuditor } from './audit-target.ts';
 import type { EngineTarget } from './ports.ts';
 

@@ -1,7 +1,7 @@
-import type { PlannedChange } from '../model/plan.ts';
-import { TARGET_HOLD_KINDS } from '../model/plan.ts';
-import type { TargetGap } from '../model/run-schemas.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
+import type { PlannedChange } from '../core/model/plan.ts';
+import { TARGET_HOLD_KINDS } from '../core/model/plan.ts';
+import type { TargetGap } from '../core/model/run-schemas.ts';
+import { HOUR_MS, type Instant } from '../core/model/time.ts';
 import { nothingMissing } from './absence.ts';
 import { recordMisses } from './confirm.ts';
 import { differsByHand } from './drift.ts';

@@ -1,8 +1,8 @@
-import { asMirrorError } from '../model/errors.ts';
-import type { Hold } from '../model/plan.ts';
-import type { TargetGap } from '../model/run-schemas.ts';
-import type { Lookup } from '../model/snapshots.ts';
-import type { Instant } from '../model/time.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import type { Hold } from '../core/model/plan.ts';
+import type { TargetGap } from '../core/model/run-schemas.ts';
+import type { Lookup } from '../core/model/snapshots.ts';
+import type { Instant } from '../core/model/time.ts';
 import { type Confirmation, type Misses, missesAfter, nothingMissing } from './absence.ts';
 import { absentCandidates, outlying, type PushedState } from './diff.ts';
 import type { Confirmations, Engine, EngineTarget, Reading, SingleReads } from './ports.ts';

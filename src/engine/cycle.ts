@@ -1,10 +1,10 @@
-import { spanned } from '../log/logger.ts';
+import { spanned } from '../core/log/logger.ts';
+import type { Pieces } from '../core/model/pieces.ts';
+import type { SkippedTarget } from '../core/model/plan-view.ts';
+import type { Progress } from '../core/model/tasks.ts';
+import type { Instant } from '../core/model/time.ts';
+import { inPieces } from '../core/pieces/in-pieces.ts';
 import { message } from '../messages/message.ts';
-import type { Pieces } from '../model/pieces.ts';
-import type { SkippedTarget } from '../model/plan-view.ts';
-import type { Progress } from '../model/tasks.ts';
-import type { Instant } from '../model/time.ts';
-import { inPieces } from '../pieces/in-pieces.ts';
 import { type Loaded, loadCycle, loadPart, saysMore, withResting } from './load.ts';
 import { type Cycle, remember } from './memo.ts';
 import { canStand, partialTargets } from './parts.ts';

@@ -1,8 +1,8 @@
-import type { Item } from '../model/items.ts';
-import type { ItemKey, Link, ReasonCode } from '../model/operations.ts';
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import { hasPassed, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
+import type { Item } from '../core/model/items.ts';
+import type { ItemKey, Link, ReasonCode } from '../core/model/operations.ts';
+import { eachInPieces, type Pieces } from '../core/model/pieces.ts';
+import type { PendingChange, PlannedChange } from '../core/model/plan.ts';
+import { hasPassed, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../core/model/time.ts';
 import { type CachedFingerprints, isSameContent, type TargetIdentity } from './identity.ts';
 import type { AuditRules } from './target.ts';
 

@@ -1,7 +1,7 @@
-import type { Link } from '../model/operations.ts';
-import type { Hold } from '../model/plan.ts';
-import type { DriftCounts } from '../model/run-schemas.ts';
-import type { Instant } from '../model/time.ts';
+import type { Link } from '../core/model/operations.ts';
+import type { Hold } from '../core/model/plan.ts';
+import type { DriftCounts } from '../core/model/run-schemas.ts';
+import type { Instant } from '../core/model/time.ts';
 import { fieldsByHand } from './audit.ts';
 import { restoring } from './diff.ts';
 import { auditRules } from './policy.ts';

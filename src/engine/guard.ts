@@ -1,4 +1,4 @@
-import type { DeletionClass, PlannedChange } from '../model/plan.ts';
+import type { DeletionClass, PlannedChange } from '../core/model/plan.ts';
 
 /** Removals of one class are held if they exceed both the share and the count. */
 export interface DeletionLimit {

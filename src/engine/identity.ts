@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, hash, type KeyObject } from 'node:crypto';
-import { lazily, remembered } from '../model/cache.ts';
-import { base32hex, derivedKey, type KeyedHash, keyedHash } from '../model/hashes.ts';
-import type { Item } from '../model/items.ts';
-import type { ItemKey } from '../model/operations.ts';
-import type { TimeSpan, TimeWindow } from '../model/time.ts';
+import { lazily, remembered } from '../core/model/cache.ts';
+import { base32hex, derivedKey, type KeyedHash, keyedHash } from '../core/model/hashes.ts';
+import type { Item } from '../core/model/items.ts';
+import type { ItemKey } from '../core/model/operations.ts';
+import type { TimeSpan, TimeWindow } from '../core/model/time.ts';
 
 const KEY_BYTES = 20;
 const OWNER_TAG_BYTES = 10;

@@ -1,4 +1,4 @@
-import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
+import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../core/model/time.ts';
 import type { PushedState } from './diff.ts';
 
 /** Input of a plan without changes. */

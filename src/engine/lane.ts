@@ -1,9 +1,9 @@
+import { type MirrorError, storedError } from '../core/model/errors.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Link, RemoteItem } from '../core/model/operations.ts';
+import { slices } from '../core/model/pieces.ts';
+import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../core/model/time.ts';
 import { forTenant } from '../messages/message.ts';
-import { type MirrorError, storedError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
-import { slices } from '../model/pieces.ts';
-import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import type { Engine, EngineTarget } from './ports.ts';
 import { targetBackoffMs } from './retry.ts';
 import { type Lease, type LinkTable, SUPERSEDED, type TargetSummary } from './store.ts';

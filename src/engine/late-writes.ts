@@ -1,7 +1,7 @@
-import type { Item } from '../model/items.ts';
-import type { Deletion, Link, RemoteItem } from '../model/operations.ts';
-import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../model/time.ts';
-import { inPieces } from '../pieces/in-pieces.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Deletion, Link, RemoteItem } from '../core/model/operations.ts';
+import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../core/model/time.ts';
+import { inPieces } from '../core/pieces/in-pieces.ts';
 import { linkOf, namesOf } from './adopt.ts';
 import { asOtherWrite } from './audit.ts';
 import type { PreparedTarget } from './lane.ts';

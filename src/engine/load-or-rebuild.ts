@@ -1,9 +1,9 @@
-import { asMirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
-import type { SkippedTarget } from '../model/plan-view.ts';
-import type { Instant } from '../model/time.ts';
-import { inPieces } from '../pieces/in-pieces.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Link, RemoteItem } from '../core/model/operations.ts';
+import type { SkippedTarget } from '../core/model/plan-view.ts';
+import type { Instant } from '../core/model/time.ts';
+import { inPieces } from '../core/pieces/in-pieces.ts';
 import { adopt, namesOf } from './adopt.ts';
 import { currentLinkOf, withoutObject } from './audit.ts';
 import type { PushedState } from './diff.ts';

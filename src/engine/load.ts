@@ -1,8 +1,8 @@
+import type { SkippedTarget } from '../core/model/plan-view.ts';
+import type { Uncertainty } from '../core/model/state-schemas.ts';
+import type { Progress } from '../core/model/tasks.ts';
+import type { Instant } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import type { SkippedTarget } from '../model/plan-view.ts';
-import type { Uncertainty } from '../model/state-schemas.ts';
-import type { Progress } from '../model/tasks.ts';
-import type { Instant } from '../model/time.ts';
 import { confirmAll, gapsConfirmed, missingFrom, nextOutside } from './confirm.ts';
 import type { PushedState } from './diff.ts';
 import { restorationsOf } from './drift.ts';

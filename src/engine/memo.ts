@@ -1,8 +1,8 @@
-import type { Hold } from '../model/plan.ts';
-import type { SkippedTarget } from '../model/plan-view.ts';
-import type { TargetGap } from '../model/run-schemas.ts';
-import type { Uncertainty } from '../model/state-schemas.ts';
-import type { Instant } from '../model/time.ts';
+import type { Hold } from '../core/model/plan.ts';
+import type { SkippedTarget } from '../core/model/plan-view.ts';
+import type { TargetGap } from '../core/model/run-schemas.ts';
+import type { Uncertainty } from '../core/model/state-schemas.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { PushedState } from './diff.ts';
 import { idleUntil } from './idle-target.ts';
 import type { Confirmations, Engine, EngineTarget, Reading } from './ports.ts';

@@ -1,8 +1,8 @@
+import { MirrorError } from '../core/model/errors.ts';
+import type { Item } from '../core/model/items.ts';
+import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem, Written } from '../core/model/operations.ts';
+import { type Instant, MINUTE_MS, type TimeSpan } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
-import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem, Written } from '../model/operations.ts';
-import { type Instant, MINUTE_MS, type TimeSpan } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from './identity.ts';
 import type { Engine, EngineTarget } from './ports.ts';

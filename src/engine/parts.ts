@@ -1,4 +1,4 @@
-import type { Instant } from '../model/time.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { Engine, EngineTarget } from './ports.ts';
 import type { TargetSummary } from './store.ts';
 import { isDecided, type TargetPlan } from './target-plan.ts';

@@ -1,6 +1,6 @@
-import { asMirrorError, type MirrorError } from '../model/errors.ts';
-import type { Pieces } from '../model/pieces.ts';
-import type { PlannedChange } from '../model/plan.ts';
+import { asMirrorError, type MirrorError } from '../core/model/errors.ts';
+import type { Pieces } from '../core/model/pieces.ts';
+import type { PlannedChange } from '../core/model/plan.ts';
 import { holdAll } from './guard.ts';
 import { planTarget } from './plan.ts';
 import type { CycleInput, Projections, TargetInput } from './ports.ts';

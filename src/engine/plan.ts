@@ -1,6 +1,6 @@
-import type { Pieces } from '../model/pieces.ts';
-import type { Hold, PendingChange, PlannedChange, TargetHoldKind } from '../model/plan.ts';
-import { DAY_MS, hasPassed, type Instant, type TimeWindow } from '../model/time.ts';
+import type { Pieces } from '../core/model/pieces.ts';
+import type { Hold, PendingChange, PlannedChange, TargetHoldKind } from '../core/model/plan.ts';
+import { DAY_MS, hasPassed, type Instant, type TimeWindow } from '../core/model/time.ts';
 import { evidenceOf } from './absence.ts';
 import { type Diff, type PushedState, restoring } from './diff.ts';
 import { deletionClass, guard } from './guard.ts';

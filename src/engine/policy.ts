@@ -1,6 +1,6 @@
-import type { ReasonCode } from '../model/operations.ts';
-import type { PlannedChange } from '../model/plan.ts';
-import type { WritePolicyView } from '../model/write-policy.ts';
+import type { ReasonCode } from '../core/model/operations.ts';
+import type { PlannedChange } from '../core/model/plan.ts';
+import type { WritePolicyView } from '../core/model/write-policy.ts';
 import type { PushedState } from './diff.ts';
 import type { AuditRules, TargetRules, WritePolicy } from './target.ts';
 

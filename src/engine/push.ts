@@ -1,10 +1,10 @@
-import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
-import { asMirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
-import type { FinalOutcome, Link, Operation, Outcome } from '../model/operations.ts';
-import { slices } from '../model/pieces.ts';
-import type { Progress } from '../model/tasks.ts';
-import { SECOND_MS } from '../model/time.ts';
+import { type OpenSpan, type SpanFacts, spanned } from '../core/log/logger.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import type { Item } from '../core/model/items.ts';
+import type { FinalOutcome, Link, Operation, Outcome } from '../core/model/operations.ts';
+import { slices } from '../core/model/pieces.ts';
+import type { Progress } from '../core/model/tasks.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 import { recordAdditions, removeAdditions, withAdditions } from './additions.ts';
 import { approvedUnplanned, differsByHand } from './drift.ts';
 import { openContainer, type PreparedTarget, recordFailure, recordIfRecovered, recordUnplaced } from './lane.ts';

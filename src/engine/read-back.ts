@@ -1,6 +1,6 @@
-import type { Item } from '../model/items.ts';
-import type { FinalOutcome, RemoteItem } from '../model/operations.ts';
-import type { ReadBack } from '../model/state-schemas.ts';
+import type { Item } from '../core/model/items.ts';
+import type { FinalOutcome, RemoteItem } from '../core/model/operations.ts';
+import type { ReadBack } from '../core/model/state-schemas.ts';
 import { findLinked, type PreparedTarget } from './lane.ts';
 import type { Engine } from './ports.ts';
 import type { StoredTarget } from './store.ts';

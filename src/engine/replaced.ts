@@ -1,5 +1,5 @@
-import type { Hold, PlannedChange } from '../model/plan.ts';
-import { HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../model/time.ts';
+import type { Hold, PlannedChange } from '../core/model/plan.ts';
+import { HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../core/model/time.ts';
 import { heldIn, isHeldIn, type PushedState } from './diff.ts';
 
 /** Comparison of a read with the targets' records. */

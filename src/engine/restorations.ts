@@ -1,5 +1,5 @@
-import type { Link } from '../model/operations.ts';
-import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { Link } from '../core/model/operations.ts';
+import type { Hold, PlannedChange } from '../core/model/plan.ts';
 import type { PushedState } from './diff.ts';
 import { type DeletionLimit, exceeds, isHalf } from './guard.ts';
 import { type StoredWithheld, withheldIn } from './policy.ts';

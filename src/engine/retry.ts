@@ -1,6 +1,6 @@
-import { exponentialBackoffMs, unnamedWaitMs } from '../model/backoff.ts';
-import type { MirrorError } from '../model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { exponentialBackoffMs, unnamedWaitMs } from '../core/model/backoff.ts';
+import type { MirrorError } from '../core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 
 /** When failed work is retried. `parked`: it requires a change or an action, and is retried daily. */
 export interface NextTry {

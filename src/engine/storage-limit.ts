@@ -1,7 +1,7 @@
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { PlannedChange } from '../model/plan.ts';
-import type { StorageUse } from '../model/state-schemas.ts';
-import { MINUTE_MS } from '../model/time.ts';
+import { eachInPieces, type Pieces } from '../core/model/pieces.ts';
+import type { PlannedChange } from '../core/model/plan.ts';
+import type { StorageUse } from '../core/model/state-schemas.ts';
+import { MINUTE_MS } from '../core/model/time.ts';
 import type { Engine } from './ports.ts';
 import type { Store } from './store.ts';
 import type { TargetPlan } from './target-plan.ts';

@@ -1,10 +1,10 @@
-import type { StoredError } from '../model/errors.ts';
-import type { Item, RefusedThere } from '../model/items.ts';
-import type { ItemKey, Link } from '../model/operations.ts';
-import type { Hold, HoldKind, PendingChange, PlannedChange, RecentObject } from '../model/plan.ts';
-import type { DriftReport, TargetGap } from '../model/run-schemas.ts';
-import type { ReadBack, StorageUse, Uncertainty } from '../model/state-schemas.ts';
-import type { Instant, TimeSpan } from '../model/time.ts';
+import type { StoredError } from '../core/model/errors.ts';
+import type { Item, RefusedThere } from '../core/model/items.ts';
+import type { ItemKey, Link } from '../core/model/operations.ts';
+import type { Hold, HoldKind, PendingChange, PlannedChange, RecentObject } from '../core/model/plan.ts';
+import type { DriftReport, TargetGap } from '../core/model/run-schemas.ts';
+import type { ReadBack, StorageUse, Uncertainty } from '../core/model/state-schemas.ts';
+import type { Instant, TimeSpan } from '../core/model/time.ts';
 import type { TimedLink } from './diff.ts';
 import type { GoneCounts, GuardInput } from './guard.ts';
 import type { ConfigurationInUse } from './replaced.ts';

@@ -1,4 +1,4 @@
-import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
+import type { Hold, PlannedChange, TargetHoldKind } from '../core/model/plan.ts';
 import type { TimedLink } from './diff.ts';
 import { NOTHING_WITHHELD, type WithheldByPolicy } from './policy.ts';
 import type { ReadingCheck } from './replaced.ts';

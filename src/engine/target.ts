@@ -1,4 +1,4 @@
-import type { DeletionClass } from '../model/plan.ts';
+import type { DeletionClass } from '../core/model/plan.ts';
 import type { DeletionLimit } from './guard.ts';
 import type { TargetIdentity } from './identity.ts';
 

@@ -1,4 +1,4 @@
-import type { Metrics } from '../control/metrics.ts';
+import type { Metrics } from '../operator/control/metrics.ts';
 import { createReminderMetrics } from './reminders/metrics.ts';
 import type { ObserveLag } from './reminders/ports.ts';
 import { createTriggerMetrics } from './triggers/metrics.ts';

@@ -1,9 +1,9 @@
-import { ACCESS_OPERATIONS } from '../operations/access.ts';
-import { AUDIT_LOG_OPERATIONS } from '../operations/audit-log.ts';
-import { CYCLE_OPERATIONS } from '../operations/cycles.ts';
-import { LOGIN_OPERATIONS } from '../operations/logins.ts';
-import { RECORD_OPERATIONS } from '../operations/records.ts';
-import { TENANT_OPERATIONS } from '../operations/tenants.ts';
+import { ACCESS_OPERATIONS } from '../operator/operations/access.ts';
+import { AUDIT_LOG_OPERATIONS } from '../operator/operations/audit-log.ts';
+import { CYCLE_OPERATIONS } from '../operator/operations/cycles.ts';
+import { LOGIN_OPERATIONS } from '../operator/operations/logins.ts';
+import { RECORD_OPERATIONS } from '../operator/operations/records.ts';
+import { TENANT_OPERATIONS } from '../operator/operations/tenants.ts';
 import { BACKUP_OPERATIONS } from './backup/operations.ts';
 import { FEED_OPERATIONS } from './feeds/operations.ts';
 import { FORGET_OPERATIONS } from './forget/operations.ts';

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Logger } from '../log/logger.ts';
-import { MirrorError } from '../model/errors.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import {
   type HostOutage,
   type OtherWork,

@@ -1,7 +1,7 @@
 import type { Job, JobsOptions, Queue } from 'bullmq';
-import type { Spans } from '../log/logger.ts';
-import { slices } from '../model/pieces.ts';
-import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { Spans } from '../core/log/logger.ts';
+import { slices } from '../core/model/pieces.ts';
+import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectRedis } from '../state/redis.ts';

@@ -1,7 +1,7 @@
 import type { JobsOptions, Queue } from 'bullmq';
-import { fnv1a } from '../model/hashes.ts';
-import { slices } from '../model/pieces.ts';
-import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
+import { fnv1a } from '../core/model/hashes.ts';
+import { slices } from '../core/model/pieces.ts';
+import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../core/model/time.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { pauseFor } from '../state/redis.ts';
 import { redisScript } from '../state/script.ts';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { SECOND_MS } from '../model/time.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 
 /** A resource that several jobs share, such as a client's request budget, a vendor or a gateway, with its limit. */
 export interface Share {

@@ -1,9 +1,9 @@
 import { DelayedError, type Job, Worker } from 'bullmq';
+import { type Logger, type Spans, spanned } from '../core/log/logger.ts';
+import { exponentialBackoffMs } from '../core/model/backoff.ts';
+import { asMirrorError, redisFaultOf } from '../core/model/errors.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 import { SUPERSEDED } from '../engine/store.ts';
-import { type Logger, type Spans, spanned } from '../log/logger.ts';
-import { exponentialBackoffMs } from '../model/backoff.ts';
-import { asMirrorError, redisFaultOf } from '../model/errors.ts';
-import { SECOND_MS } from '../model/time.ts';
 import { UNCHECKED } from '../settings/configuration.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import type { Account, TokenSet } from '../core/model/credentials.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { parseJson } from '../core/model/json.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import type { Account, TokenSet } from '../model/credentials.ts';
-import { MirrorError } from '../model/errors.ts';
-import { parseJson } from '../model/json.ts';
-import { SECOND_MS } from '../model/time.ts';
 import type { expectedAccount } from '../settings/connection-schema.ts';
 import { type ConnectionContext, credentialLease } from './credential.ts';
 import { notConnected } from './errors.ts';

@@ -1,8 +1,8 @@
 import * as openid from 'openid-client';
+import type { Account } from '../core/model/credentials.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import type { Account } from '../model/credentials.ts';
-import { MirrorError } from '../model/errors.ts';
-import { SECOND_MS } from '../model/time.ts';
 import { accountOfClaims, accountOfHub, type Claims, unvalidatedClaims } from './accounts.ts';
 import { toMirrorError } from './errors.ts';
 import { isPlainHttp } from './providers.ts';

@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import * as openid from 'openid-client';
+import { MirrorError } from '../core/model/errors.ts';
+import { type Instant, SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
 import { toMirrorError } from './errors.ts';
 import { isPlainHttp } from './providers.ts';
 import { type Reach, readTokens, recordingFetch, type TokenOutcome } from './token-requests.ts';

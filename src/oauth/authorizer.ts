@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT, unnamedWaitMs } from '../core/model/backoff.ts';
+import type { Credential } from '../core/model/credentials.ts';
+import { asMirrorError, MirrorError } from '../core/model/errors.ts';
+import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT, unnamedWaitMs } from '../model/backoff.ts';
-import type { Credential } from '../model/credentials.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { type ExpectedAccount, requireRightAccount } from './accounts.ts';
 import type { CredentialStorage } from './credential.ts';
 import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';

@@ -1,7 +1,7 @@
 import * as openid from 'openid-client';
+import { MirrorError } from '../core/model/errors.ts';
+import { type Instant, SECOND_MS } from '../core/model/time.ts';
 import { message, type Text } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
 import { requireCertificate, signedProof } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
 import { createHeldTokenAuthorizer } from './authorizer.ts';

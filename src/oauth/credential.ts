@@ -1,5 +1,5 @@
-import type { Credential, CredentialState, TokenSet } from '../model/credentials.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
+import type { Credential, CredentialState, TokenSet } from '../core/model/credentials.ts';
+import { type Instant, MINUTE_MS } from '../core/model/time.ts';
 import { baseUrlOf, missingScopes } from './providers.ts';
 import type { TokenAnswer } from './token-requests.ts';
 

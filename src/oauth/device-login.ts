@@ -1,7 +1,7 @@
 import type { DeviceAuthorizationResponse } from 'openid-client';
+import { MirrorError } from '../core/model/errors.ts';
+import { type Clock, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { type Message, message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import { type Clock, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { oauthErrorCode } from './errors.ts';
 import { isPlainHttp } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Credential } from '../model/credentials.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import type { Credential } from '../core/model/credentials.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../core/model/time.ts';
 
 export interface RefreshRules {
   /** Least time between a refresh and the access token's expiry. */

@@ -1,5 +1,5 @@
+import type { Actor, Retry } from '../core/model/errors.ts';
 import { type Message, message } from '../messages/message.ts';
-import type { Actor, Retry } from '../model/errors.ts';
 
 /** Classification of an error: required actor, and the remedy. */
 export interface ErrorClass {

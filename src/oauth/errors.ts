@@ -1,6 +1,6 @@
 import * as openid from 'openid-client';
+import { MirrorError, type MirrorErrorOptions } from '../core/model/errors.ts';
 import { isCode, message } from '../messages/message.ts';
-import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import {
   CLIENT_REJECTED,
   classOfError,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import type { Account, Credential, TokenSet } from '../core/model/credentials.ts';
+import { asMirrorError, MirrorError } from '../core/model/errors.ts';
+import { type Clock, SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import type { Account, Credential, TokenSet } from '../model/credentials.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Clock, SECOND_MS } from '../model/time.ts';
 import { accountError, type ExpectedAccount, mismatchOf } from './accounts.ts';
 import {
   type AccountState,

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MirrorError } from '../core/model/errors.ts';
+import { MINUTE_MS } from '../core/model/time.ts';
 import { message, render, type Text } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import { MINUTE_MS } from '../model/time.ts';
 import type { PendingLogins } from './credential.ts';
 import { beginLogin, completeLogin, type LoginResult, type LoginTarget } from './login.ts';
 

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
+import type { TokenSet } from '../core/model/credentials.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { pathSegment } from '../core/model/path-segment.ts';
 import { message, type Text } from '../messages/message.ts';
-import type { TokenSet } from '../model/credentials.ts';
-import { MirrorError } from '../model/errors.ts';
-import { pathSegment } from '../model/path-segment.ts';
 import { isPublicAddress } from '../settings/outbound-schema.ts';
 
 /** Token issuer and client id. Plain data from the settings. */

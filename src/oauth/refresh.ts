@@ -1,9 +1,9 @@
-import { retried } from '../http/retry.ts';
-import type { Logger } from '../log/logger.ts';
+import { retried } from '../core/http/retry.ts';
+import type { Logger } from '../core/log/logger.ts';
+import type { Credential, CredentialState } from '../core/model/credentials.ts';
+import { asMirrorError, MirrorError } from '../core/model/errors.ts';
+import type { Clock, Instant } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import type { Credential, CredentialState } from '../model/credentials.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Clock, Instant } from '../model/time.ts';
 import {
   type ConnectionContext,
   credentialFromRefresh,

@@ -1,5 +1,5 @@
+import { MINUTE_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import { MINUTE_MS } from '../model/time.ts';
 import { requestByAssertion, requireCertificate, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
 import { createHeldTokenAuthorizer } from './authorizer.ts';

@@ -1,8 +1,8 @@
 import * as openid from 'openid-client';
+import type { Account } from '../core/model/credentials.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { HOUR_MS, type Instant } from '../core/model/time.ts';
 import { message, type Text } from '../messages/message.ts';
-import type { Account } from '../model/credentials.ts';
-import { MirrorError } from '../model/errors.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
 import { accountOfNames, type Claims } from './accounts.ts';
 import { readAccount, readClaims, type SignInDemands } from './ask-account.ts';
 import { requireCertificate, signedProof } from './assertion.ts';

@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
+import { MirrorError } from '../core/model/errors.ts';
+import { type Instant, MINUTE_MS } from '../core/model/time.ts';
 import { message, type Text } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { requestByAssertion, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
 import { createHeldTokenAuthorizer } from './authorizer.ts';

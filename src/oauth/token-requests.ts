@@ -1,11 +1,11 @@
 import type { CustomFetch, TokenEndpointResponse } from 'openid-client';
-import type { Budget, HttpClient } from '../http/client.ts';
-import { retryAfterMs, serverNow } from '../http/retry.ts';
-import type { Account } from '../model/credentials.ts';
-import type { MirrorError } from '../model/errors.ts';
-import { parseJson } from '../model/json.ts';
-import { STORED_LIMITS } from '../model/stored-limits.ts';
-import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
+import type { Budget, HttpClient } from '../core/http/client.ts';
+import { retryAfterMs, serverNow } from '../core/http/retry.ts';
+import type { Account } from '../core/model/credentials.ts';
+import type { MirrorError } from '../core/model/errors.ts';
+import { parseJson } from '../core/model/json.ts';
+import { STORED_LIMITS } from '../core/model/stored-limits.ts';
+import { type Clock, type Instant, SECOND_MS } from '../core/model/time.ts';
 import type { AnswerFacts } from './errors.ts';
 import { type Provider, readBaseUrl } from './providers.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { ACCESS_LEVELS, ACT_VERBS } from '../core/model/acts.ts';
 import { issueText, message } from '../messages/message.ts';
-import { ACCESS_LEVELS, ACT_VERBS } from '../model/acts.ts';
 import { address, baseAddress, name, text, wholeNumber } from './common-schemas.ts';
 import { optionalClientSecret } from './crm-clients.ts';
 import type { SecretSchemas } from './secret-reference.ts';

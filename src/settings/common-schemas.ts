@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { didYouMean, NAME, NAME_REMEDY } from '../core/model/text.ts';
+import { ZONE_REMEDY } from '../core/model/time.ts';
+import { ianaOfWindows, usualZoneOf } from '../core/model/zone-names.ts';
 import { issueText, message, type Text } from '../messages/message.ts';
-import { didYouMean, NAME, NAME_REMEDY } from '../model/text.ts';
-import { ZONE_REMEDY } from '../model/time.ts';
-import { ianaOfWindows, usualZoneOf } from '../model/zone-names.ts';
 
 /** A chosen name. */
 export const name = z.string().regex(NAME, issueText(NAME_REMEDY));

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { atOnce, type Pieces } from '../core/model/pieces.ts';
+import { NAME } from '../core/model/text.ts';
 import { withRemedy } from '../messages/message.ts';
-import { atOnce, type Pieces } from '../model/pieces.ts';
-import { NAME } from '../model/text.ts';
 import { type Configuration, uncheckedError } from './configuration.ts';
 import { takeUpSettings } from './configuration-changes.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { MirrorError } from '../core/model/errors.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';

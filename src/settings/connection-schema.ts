@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { HEADER_NAME, isTransportHeader } from '../core/model/header-names.ts';
+import { parseJson } from '../core/model/json.ts';
 import { issueText, message } from '../messages/message.ts';
-import { HEADER_NAME, isTransportHeader } from '../model/header-names.ts';
-import { parseJson } from '../model/json.ts';
 import { name, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 

@@ -1,6 +1,6 @@
+import { didYouMean } from '../core/model/text.ts';
+import { valuesOf } from '../core/model/text-format.ts';
 import { message, type Text, withRemedy } from '../messages/message.ts';
-import { didYouMean } from '../model/text.ts';
-import { valuesOf } from '../model/text-format.ts';
 import {
   CONSENT_PREFIX,
   CRM_SOURCES,

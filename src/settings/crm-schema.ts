@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { parseTextFormat, type TextFormat } from '../core/model/text-format.ts';
 import { issueText, message } from '../messages/message.ts';
-import { parseTextFormat, type TextFormat } from '../model/text-format.ts';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
 /** Type of a source value, named like the types of CRM properties. */

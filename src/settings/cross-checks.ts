@@ -1,6 +1,6 @@
+import { atOnce, type Pieces } from '../core/model/pieces.ts';
+import { valuesOf } from '../core/model/text-format.ts';
 import { message, type Text, withRemedy } from '../messages/message.ts';
-import { atOnce, type Pieces } from '../model/pieces.ts';
-import { valuesOf } from '../model/text-format.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { checkCrm } from './crm-checks.ts';

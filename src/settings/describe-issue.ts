@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { atOnce, type Pieces } from '../core/model/pieces.ts';
+import { didYouMean } from '../core/model/text.ts';
 import { message, type Text, textOfIssue, withRemedy } from '../messages/message.ts';
-import { atOnce, type Pieces } from '../model/pieces.ts';
-import { didYouMean } from '../model/text.ts';
 import { allowedKeys } from './common-schemas.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
 import { keysAt, valueAt, type YamlFile } from './yaml-file.ts';

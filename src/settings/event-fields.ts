@@ -1,6 +1,6 @@
+import type { Agenda, Appointment, AppointmentStatus, Location, Treatment } from '../core/model/records.ts';
+import { parseTextFormat, type TextFormat } from '../core/model/text-format.ts';
 import { type Language, type Message, message, render } from '../messages/message.ts';
-import type { Agenda, Appointment, AppointmentStatus, Location, Treatment } from '../model/records.ts';
-import { parseTextFormat, type TextFormat } from '../model/text-format.ts';
 
 /** The clinic's names for ids in appointments; some ids may be missing. */
 export interface Catalogue {

@@ -1,6 +1,6 @@
+import type { ErrorTexts } from '../core/model/errors.ts';
+import { shownLine } from '../core/model/text.ts';
 import { message, render, type Text, withRemedy } from '../messages/message.ts';
-import type { ErrorTexts } from '../model/errors.ts';
-import { shownLine } from '../model/text.ts';
 
 /** A fault in the configuration. Contains no secrets. */
 export interface ConfigurationFault {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import { derivedKey } from '../model/hashes.ts';
+import { derivedKey } from '../core/model/hashes.ts';
 import type { TenantOutline } from './configuration.ts';
 import type { Settings } from './settings-schema.ts';
 import type { CheckedTenant } from './tenants.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, extname, join, sep } from 'node:path';
+import { NAME, NAME_REMEDY } from '../core/model/text.ts';
 import { withRemedy } from '../messages/message.ts';
-import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
 
 /** A YAML file whose name without `.yaml` is an id. */

@@ -1,7 +1,7 @@
 import { isScalar, parseDocument, visit } from 'yaml';
+import { MirrorError } from '../core/model/errors.ts';
+import type { Pieces } from '../core/model/pieces.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import type { Pieces } from '../model/pieces.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
 import { readYamlInPieces, type YamlRead } from './yaml-file.ts';
 

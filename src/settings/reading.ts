@@ -1,4 +1,4 @@
-import type { Pieces } from '../model/pieces.ts';
+import type { Pieces } from '../core/model/pieces.ts';
 import { type Configuration, deepFreeze } from './configuration.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type FileUse, type LastRun, NO_LAST_RUN, readLastRun } from './last-run.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { NAME, NAME_REMEDY } from '../core/model/text.ts';
 import { issueText, message } from '../messages/message.ts';
-import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { distinctList, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
 /** Fields for braces in a text. */

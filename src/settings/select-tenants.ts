@@ -1,5 +1,5 @@
+import type { Pieces } from '../core/model/pieces.ts';
 import { message, type Text, withRemedy } from '../messages/message.ts';
-import type { Pieces } from '../model/pieces.ts';
 import type { InvalidTenant, RefusedChange } from './configuration.ts';
 import { faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';

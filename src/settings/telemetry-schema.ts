@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { HEADER_NAME, isTransportHeader } from '../core/model/header-names.ts';
 import { issueText, message } from '../messages/message.ts';
-import { HEADER_NAME, isTransportHeader } from '../model/header-names.ts';
 import { mapOf, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { COLOURS } from '../core/model/items.ts';
+import { APPOINTMENT_STATUSES } from '../core/model/records.ts';
+import { NAME, NAME_REMEDY } from '../core/model/text.ts';
 import { issueText, message } from '../messages/message.ts';
-import { COLOURS } from '../model/items.ts';
-import { APPOINTMENT_STATUSES } from '../model/records.ts';
-import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { tenantApprovals } from './access-schema.ts';
 import { AT_LEAST_ONE, distinctList, mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { connection, expectedAccount } from './connection-schema.ts';

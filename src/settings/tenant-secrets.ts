@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
+import type { Pieces } from '../core/model/pieces.ts';
 import { message, withRemedy } from '../messages/message.ts';
-import type { Pieces } from '../model/pieces.ts';
 import type { ManagedTenant } from './managed-tenant.ts';
 import {
   type FoundSecret,

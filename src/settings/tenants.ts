@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { atOnce, type Pieces } from '../core/model/pieces.ts';
 import { withRemedy } from '../messages/message.ts';
-import { atOnce, type Pieces } from '../model/pieces.ts';
 import {
   type CalendarUse,
   deepFreeze,

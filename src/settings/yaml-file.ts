@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type YAMLError } from 'yaml';
+import { atOnce, type Pieces } from '../core/model/pieces.ts';
 import { type Code, message, withRemedy } from '../messages/message.ts';
-import { atOnce, type Pieces } from '../model/pieces.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
 import { parsePlainYaml } from './plain-yaml.ts';
 import { type ParsedYaml, parseYaml, type ValuePath } from './yaml-parser.ts';

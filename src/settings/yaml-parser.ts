@@ -12,8 +12,8 @@ import {
   Parser,
   YAMLParseError,
 } from 'yaml';
-import { withoutStacks } from '../model/errors.ts';
-import type { Pieces } from '../model/pieces.ts';
+import { withoutStacks } from '../core/model/errors.ts';
+import type { Pieces } from '../core/model/pieces.ts';
 
 /** Path of a value: mapping keys and list indexes. */
 export type ValuePath = readonly PropertyKey[];

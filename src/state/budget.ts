@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../core/model/backoff.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
-import { MirrorError } from '../model/errors.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { pauseFor, type RedisClient } from './redis.ts';
 import { redisScript, scoresOf } from './script.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { MirrorError } from '../core/model/errors.ts';
+import { slices } from '../core/model/pieces.ts';
+import type { Clock, Instant } from '../core/model/time.ts';
 import type { Lease } from '../engine/store.ts';
 import { laneLease } from '../engine/store.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import { slices } from '../model/pieces.ts';
-import type { Clock, Instant } from '../model/time.ts';
 import { openNumber, openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { Leases } from './leases.ts';

@@ -1,9 +1,9 @@
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import type { Credential, CredentialState } from '../core/model/credentials.ts';
+import { MirrorError, redisFaultOf } from '../core/model/errors.ts';
+import { storable } from '../core/model/stored-limits.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import type { Credential, CredentialState } from '../model/credentials.ts';
-import { MirrorError, redisFaultOf } from '../model/errors.ts';
-import { storable } from '../model/stored-limits.ts';
-import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { AwaitDurable, RedisClient } from './redis.ts';
 import { compareAndSet, fencedScript, type LeaseToken, type LocatedValue } from './script.ts';

@@ -1,11 +1,11 @@
 import { channel } from 'node:diagnostics_channel';
 import { z } from 'zod';
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { type DamagedKind, isDamagedKind, treatmentOf } from '../core/model/damaged-kinds.ts';
+import { MirrorError, type StoredError } from '../core/model/errors.ts';
+import type { DamagedState } from '../core/model/state-schemas.ts';
+import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../core/model/time.ts';
 import { message, render } from '../messages/message.ts';
-import { type DamagedKind, isDamagedKind, treatmentOf } from '../model/damaged-kinds.ts';
-import { MirrorError, type StoredError } from '../model/errors.ts';
-import type { DamagedState } from '../model/state-schemas.ts';
-import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { sendAll } from './script.ts';

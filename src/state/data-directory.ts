@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Instant } from '../model/time.ts';
+import type { Instant } from '../core/model/time.ts';
 
 /** Tables that protect persons and cannot be rebuilt. */
 export const SAFEGUARD_TABLES = ['tombstones', 'receipts', 'optOuts'] as const;

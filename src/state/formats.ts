@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
+import type { Cached } from '../core/model/cache.ts';
+import { derivedKey } from '../core/model/hashes.ts';
+import type { Item } from '../core/model/items.ts';
+import type { Link, ReasonCode } from '../core/model/operations.ts';
+import type { PendingChange, PlannedChange } from '../core/model/plan.ts';
+import { storable, storableTag } from '../core/model/stored-limits.ts';
+import { type Instant, MINUTE_MS, SECOND_MS, type TimeSpan } from '../core/model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../engine/store.ts';
-import type { Cached } from '../model/cache.ts';
-import { derivedKey } from '../model/hashes.ts';
-import type { Item } from '../model/items.ts';
-import type { Link, ReasonCode } from '../model/operations.ts';
-import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import { storable, storableTag } from '../model/stored-limits.ts';
-import { type Instant, MINUTE_MS, SECOND_MS, type TimeSpan } from '../model/time.ts';
 import { codeIn, damagedError, readStored } from './damaged.ts';
 import type { Sealer } from './sealing.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, offsetMs } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, offsetMs } from '../core/model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 

@@ -1,8 +1,8 @@
 import { createHash, randomInt } from 'node:crypto';
+import { MirrorError } from '../core/model/errors.ts';
+import type { Hold } from '../core/model/plan.ts';
+import type { Instant } from '../core/model/time.ts';
 import { message, type Text } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import type { Hold } from '../model/plan.ts';
-import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';

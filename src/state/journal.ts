@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import type { ReasonCode } from '../core/model/operations.ts';
+import { slices } from '../core/model/pieces.ts';
+import { DAY_MS, type Instant, SECOND_MS, type TimeSpan, type TimeWindow } from '../core/model/time.ts';
 import type { PinTable } from '../engine/store.ts';
-import type { ReasonCode } from '../model/operations.ts';
-import { slices } from '../model/pieces.ts';
-import { DAY_MS, type Instant, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import { reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, refusalOf } from './redis.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { MirrorError } from '../core/model/errors.ts';
+import type { Progress } from '../core/model/tasks.ts';
+import { SECOND_MS } from '../core/model/time.ts';
 import type { Lease, LeaseTable } from '../engine/store.ts';
 import { type Message, message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/tasks.ts';
-import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { type Life, MARGIN_SHARE, type Processes, unregistered } from './processes.ts';
 import { pauseFor, type RedisClient } from './redis.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { ErrorTexts } from '../core/model/errors.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import type { UnansweredKeys } from '../engine/store.ts';
-import type { ErrorTexts } from '../model/errors.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
 import { recordPastOutage } from './history.ts';
 import { keys } from './keys.ts';

@@ -1,8 +1,8 @@
+import type { Item } from '../core/model/items.ts';
+import { slices } from '../core/model/pieces.ts';
+import type { PendingChange, PlannedChange } from '../core/model/plan.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { ChangeTable, Lease, OutboxEntry, OutboxSettlement, OutboxWrite } from '../engine/store.ts';
-import type { Item } from '../model/items.ts';
-import { slices } from '../model/pieces.ts';
-import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import type { Instant } from '../model/time.ts';
 import { readStored } from './damaged.ts';
 import {
   type KeyPositions,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { z } from 'zod';
-import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';

@@ -1,7 +1,7 @@
+import type { Logger } from '../core/log/logger.ts';
+import type { Uncertainty } from '../core/model/state-schemas.ts';
+import { type Clock, type Instant, MINUTE_MS } from '../core/model/time.ts';
 import type { Safeguard } from '../engine/store.ts';
-import type { Logger } from '../log/logger.ts';
-import type { Uncertainty } from '../model/state-schemas.ts';
-import { type Clock, type Instant, MINUTE_MS } from '../model/time.ts';
 import { reportDamaged } from './damaged.ts';
 import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
 import type { RedisClient } from './redis.ts';

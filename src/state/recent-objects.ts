@@ -1,6 +1,6 @@
+import type { RecentObject } from '../core/model/plan.ts';
+import { HOUR_MS, type Instant } from '../core/model/time.ts';
 import type { RecentObjects } from '../engine/store.ts';
-import type { RecentObject } from '../model/plan.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { type Sealer, sealedTable } from './sealing.ts';

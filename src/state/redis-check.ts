@@ -1,8 +1,8 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { asMirrorError, MirrorError, redisFaultOf, redisUnreachable } from '../core/model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { message, type Text } from '../messages/message.ts';
-import { asMirrorError, MirrorError, redisFaultOf, redisUnreachable } from '../model/errors.ts';
-import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, serversOf } from './redis.ts';
 

@@ -1,6 +1,6 @@
-import { storedError } from '../model/errors.ts';
-import type { RedisReadings } from '../model/state-schemas.ts';
-import type { Clock, Instant } from '../model/time.ts';
+import { storedError } from '../core/model/errors.ts';
+import type { RedisReadings } from '../core/model/state-schemas.ts';
+import type { Clock, Instant } from '../core/model/time.ts';
 import { keys } from './keys.ts';
 import { DAEMON_SEEN_LIFE_MS, proveWrites, type RedisClient, refusalOf, serversOf } from './redis.ts';
 

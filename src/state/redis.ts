@@ -1,10 +1,10 @@
 import type { Writable } from 'node:stream';
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { exponentialBackoffMs } from '../core/model/backoff.ts';
+import { type MirrorError, redisFaultOf, redisUnreachable } from '../core/model/errors.ts';
+import { DAY_MS, SECOND_MS } from '../core/model/time.ts';
 import { message, type Text } from '../messages/message.ts';
-import { exponentialBackoffMs } from '../model/backoff.ts';
-import { type MirrorError, redisFaultOf, redisUnreachable } from '../model/errors.ts';
-import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import type { ClusterLocation, RedisLocation, SentinelLocation } from '../settings/redis-schema.ts';
 import { keys } from './keys.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { derivedKey } from '../model/hashes.ts';
-import type { Instant } from '../model/time.ts';
+import { derivedKey } from '../core/model/hashes.ts';
+import type { Instant } from '../core/model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { MirrorError } from '../core/model/errors.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
 import { type RedisClient, serversOf } from './redis.ts';
 
 type Argument = string | number;

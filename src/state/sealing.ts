@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { type DamagedKind, treatmentOf } from '../core/model/damaged-kinds.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { derivedKey } from '../core/model/hashes.ts';
 import { message } from '../messages/message.ts';
-import { type DamagedKind, treatmentOf } from '../model/damaged-kinds.ts';
-import { MirrorError } from '../model/errors.ts';
-import { derivedKey } from '../model/hashes.ts';
 import { damagedError, readStored } from './damaged.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';

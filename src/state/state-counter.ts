@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
-import type { Logger } from '../log/logger.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { MirrorError, STATE_WENT_BACK } from '../core/model/errors.ts';
+import { base32hex } from '../core/model/hashes.ts';
+import type { StateCounterView } from '../core/model/state-schemas.ts';
+import { type Clock, type Instant, SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError, STATE_WENT_BACK } from '../model/errors.ts';
-import { base32hex } from '../model/hashes.ts';
-import type { StateCounterView } from '../model/state-schemas.ts';
-import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { keys } from './keys.ts';

@@ -1,7 +1,7 @@
+import type { ApprovalRequest } from '../core/model/acts.ts';
+import { MirrorError } from '../core/model/errors.ts';
+import { type Clock, HOUR_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import type { ApprovalRequest } from '../model/acts.ts';
-import { MirrorError } from '../model/errors.ts';
-import { type Clock, HOUR_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { askEach, sendAll } from './script.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { drift, type TargetGap } from '../core/model/run-schemas.ts';
+import { readBack } from '../core/model/state-schemas.ts';
+import { storable, storedJson } from '../core/model/stored-limits.ts';
+import { DAY_MS, HOUR_MS, type Instant, localDate } from '../core/model/time.ts';
 import type { StoredTarget, TargetCounter, TargetFailure } from '../engine/store.ts';
-import { drift, type TargetGap } from '../model/run-schemas.ts';
-import { readBack } from '../model/state-schemas.ts';
-import { storable, storedJson } from '../model/stored-limits.ts';
-import { DAY_MS, HOUR_MS, type Instant, localDate } from '../model/time.ts';
 import { openNumber, openPlain, reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';

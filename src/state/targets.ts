@@ -1,8 +1,8 @@
+import { STREAM_NAMES } from '../core/model/items.ts';
+import { slices } from '../core/model/pieces.ts';
+import { storable } from '../core/model/stored-limits.ts';
+import { DAY_MS, type Instant } from '../core/model/time.ts';
 import type { StoredTarget, TargetSummary, TargetTable } from '../engine/store.ts';
-import { STREAM_NAMES } from '../model/items.ts';
-import { slices } from '../model/pieces.ts';
-import { storable } from '../model/stored-limits.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
 import { openNumber } from './damaged.ts';
 import { localDayOf } from './history.ts';
 import { keys } from './keys.ts';

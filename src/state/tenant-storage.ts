@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { slices } from '../model/pieces.ts';
-import type { StorageUse } from '../model/state-schemas.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
+import { slices } from '../core/model/pieces.ts';
+import type { StorageUse } from '../core/model/state-schemas.ts';
+import { DAY_MS, type Instant } from '../core/model/time.ts';
 import { openNumber } from './damaged.ts';
 import { keys, keysOfTenant, tenantOfKey } from './keys.ts';
 import type { RedisClient } from './redis.ts';

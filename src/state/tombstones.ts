@@ -1,9 +1,9 @@
 import { createHmac, createPublicKey, hash, randomBytes, sign } from 'node:crypto';
 import { z } from 'zod';
+import { type ForgetReceipt, forgetReceipt, signedText } from '../core/model/forgetting.ts';
+import { base32hex, derivedKey, derivedSigningKey } from '../core/model/hashes.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { ErasedPersons } from '../engine/store.ts';
-import { type ForgetReceipt, forgetReceipt, signedText } from '../model/forgetting.ts';
-import { base32hex, derivedKey, derivedSigningKey } from '../model/hashes.ts';
-import type { Instant } from '../model/time.ts';
 import { openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { Protection } from './protection.ts';

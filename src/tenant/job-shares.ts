@@ -1,6 +1,6 @@
+import type { LedgerEntry } from '../core/model/reminders.ts';
 import type { RunStore } from '../domain/runs.ts';
 import type { Share } from '../jobs/turns.ts';
-import type { LedgerEntry } from '../model/reminders.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { JobData, JobName, SharesOf } from './job-catalogue.ts';

@@ -1,6 +1,6 @@
+import type { Logger } from '../core/log/logger.ts';
+import { asMirrorError } from '../core/model/errors.ts';
 import type { Outages } from '../jobs/outages.ts';
-import type { Logger } from '../log/logger.ts';
-import { asMirrorError } from '../model/errors.ts';
 
 /** Token refresh of one connection. */
 export interface MaintainedLogin {

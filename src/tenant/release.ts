@@ -1,7 +1,7 @@
+import type { Logger } from '../core/log/logger.ts';
+import { asMirrorError } from '../core/model/errors.ts';
+import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../core/model/time.ts';
 import { SUPERSEDED } from '../engine/store.ts';
-import type { Logger } from '../log/logger.ts';
-import { asMirrorError } from '../model/errors.ts';
-import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { PLAN_LEASE } from '../state/config-version.ts';

@@ -1,6 +1,6 @@
+import { slices } from '../core/model/pieces.ts';
+import type { Instant } from '../core/model/time.ts';
 import type { Lease } from '../engine/store.ts';
-import { slices } from '../model/pieces.ts';
-import type { Instant } from '../model/time.ts';
 import { openNumber } from '../state/damaged.ts';
 import { type KeyOwner, type KeyOwners, keys, keysOfTenant, type RemovablePart } from '../state/keys.ts';
 import { type RedisClient, refusalOf } from '../state/redis.ts';

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { storable } from '../core/model/stored-limits.ts';
+import { type Instant, MINUTE_MS } from '../core/model/time.ts';
 import type { Lease } from '../engine/store.ts';
-import { storable } from '../model/stored-limits.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from '../state/keys.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createProofSealer, type Sealer, sealedTable, sealedValue } from '../state/sealing.ts';

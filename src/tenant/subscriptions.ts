@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Subscription, Subscriptions } from '../connectors/connector.ts';
+import type { Logger } from '../core/log/logger.ts';
+import { asMirrorError, MirrorError } from '../core/model/errors.ts';
+import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { IMPOSSIBLE_WAIT_MS } from '../engine/lane.ts';
 import type { StopSignals } from '../engine/push.ts';
 import { targetBackoffMs } from '../engine/retry.ts';
 import type { Lease } from '../engine/store.ts';
-import type { Logger } from '../log/logger.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Leases } from '../state/leases.ts';
 import {
   NO_SUBSCRIPTIONS,

@@ -1,4 +1,7 @@
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
+import type { Item } from '../core/model/items.ts';
+import type { StoredPlan } from '../core/model/plan-view.ts';
+import type { StoredTask } from '../core/model/tasks.ts';
 import type { ClinicReading } from '../domain/clinic-reading.ts';
 import type { ClinicSource } from '../domain/clinic-requests.ts';
 import type { ClinicTarget } from '../domain/cycle-input.ts';
@@ -8,9 +11,6 @@ import type { StreamMemory } from '../domain/stream-memory.ts';
 import type { Cycle } from '../engine/memo.ts';
 import type { Engine, EngineTarget } from '../engine/ports.ts';
 import type { Outages } from '../jobs/outages.ts';
-import type { Item } from '../model/items.ts';
-import type { StoredPlan } from '../model/plan-view.ts';
-import type { StoredTask } from '../model/tasks.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ConfigVersion } from '../state/config-version.ts';
 import type { HistoryStore } from '../state/history.ts';
@@ -52,7 +52,7 @@ export interface TenantNotifications {
 }
 
 /**
- * All dependencies of the work on one tenant, built by `composition/tenant.ts`. A function declares the members that it uses. A feature
+ * All dependencies of the work on one tenant, built by `daemon/tenant.ts`. A function declares the members that it uses. A feature
  * adds its part by declaration merging.
  */
 export interface OpenTenant extends TenantEngine {

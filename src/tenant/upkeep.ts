@@ -1,4 +1,4 @@
-import type { Instant } from '../model/time.ts';
+import type { Instant } from '../core/model/time.ts';
 import { keys, QUEUE_PREFIX } from '../state/keys.ts';
 import type { RedisClient } from '../state/redis.ts';
 

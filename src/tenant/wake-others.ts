@@ -1,7 +1,7 @@
+import type { LedgerEntry } from '../core/model/reminders.ts';
+import type { Clock, Instant } from '../core/model/time.ts';
 import { OUTAGE_CODES } from '../engine/lane.ts';
 import type { Alarms } from '../jobs/queues.ts';
-import type { LedgerEntry } from '../model/reminders.ts';
-import type { Clock, Instant } from '../model/time.ts';
 import type { OtherWork } from '../state/outages.ts';
 
 /** A tenant whose other work is restarted. */

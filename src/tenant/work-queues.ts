@@ -1,8 +1,8 @@
+import { type Logger, noSpans, type Spans } from '../core/log/logger.ts';
+import { slices } from '../core/model/pieces.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../core/model/time.ts';
 import { type IsNeedless, neverNeedless } from '../jobs/job-kinds.ts';
 import { type Alarms, openQueues, type ShownQueue } from '../jobs/queues.ts';
-import { type Logger, noSpans, type Spans } from '../log/logger.ts';
-import { slices } from '../model/pieces.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
 import type { Settings } from '../settings/settings-schema.ts';

@@ -6,11 +6,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { DavSession } from '../../src/connectors/caldav/webdav.ts';
 import { connectors } from '../../src/connectors/registry.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { pinnedLookup } from '../../src/core/http/pinned.ts';
+import { handOver } from '../../src/core/mail/smtp.ts';
+import type { MirrorError } from '../../src/core/model/errors.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { pinnedLookup } from '../../src/http/pinned.ts';
-import { handOver } from '../../src/mail/smtp.ts';
-import type { MirrorError } from '../../src/model/errors.ts';
 import { FilePart } from '../../src/settings/describe-issue.ts';
 import { checkAddresses } from '../../src/settings/outbound-checks.ts';
 import { outboundSection, PURPOSES, reachOf } from '../../src/settings/outbound-schema.ts';
@@ -296,7 +296,7 @@ async function throughProxy(addresses: readonly string[]) {
   });
   const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
   const program = `
-    import { createHttpClient } from ${source('http/client.ts')};
+    import { createHttpClient } from ${source('core/http/client.ts')};
     import { outboundSection, reachOf } from ${source('settings/outbound-schema.ts')};
     const reach = reachOf(outboundSection.parse(undefined), 'crms');
     const resolve = async (name) => {

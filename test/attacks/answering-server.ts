@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { createHttpClient, type HttpRequest } from '../../src/http/client.ts';
+import { createHttpClient, type HttpRequest } from '../../src/core/http/client.ts';
 
 /** What a refused answer is reported as. */
 export const TOO_LARGE = { actor: 'contract', code: 'answer-too-large', retry: 'later' };

@@ -5,9 +5,9 @@ import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts
 import { VOCABULARY } from '../../src/connectors/caldav/xml-names.ts';
 import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
 import { LONGEST_TAG, MOST_ELEMENTS, parseXml } from '../../src/connectors/xml.ts';
-import { readJson } from '../../src/http/answer.ts';
-import { MEBIBYTE } from '../../src/http/client.ts';
-import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
+import { readJson } from '../../src/core/http/answer.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
+import { MOST_VALUES, parseJson } from '../../src/core/model/json.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';
 import { ask, NEVER, openServer, TOO_LARGE, times } from './answering-server.ts';
 

@@ -1,15 +1,15 @@
 import { Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { heldBackMs } from '../../src/control/access.ts';
-import { signInByPassphrase } from '../../src/control/sign-in.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { createFeedDirectory } from '../../src/features/feeds/store.ts';
 import { createAnswerStore } from '../../src/features/reminders/answer-store.ts';
-import { openApp } from '../../src/http-server/app.ts';
-import { networkOf } from '../../src/http-server/caller.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import { accessSettings, openAccessWorld } from '../control/acting.ts';
+import { heldBackMs } from '../../src/operator/control/access.ts';
+import { signInByPassphrase } from '../../src/operator/control/sign-in.ts';
+import { openApp } from '../../src/operator/http-server/app.ts';
+import { networkOf } from '../../src/operator/http-server/caller.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { accessSettings, openAccessWorld } from '../operator/control/acting.ts';
 import { useRedis } from '../support/redis.ts';
 
 /*

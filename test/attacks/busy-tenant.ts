@@ -1,8 +1,8 @@
-import { KEY_OWNERS } from '../../src/composition/key-tables.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
+import { KEY_OWNERS } from '../../src/daemon/key-tables.ts';
 import type { RunReport } from '../../src/domain/runs.ts';
 import { remind } from '../../src/features/reminders/job.ts';
 import { runTriggers } from '../../src/features/triggers/job.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { openBudgetShare } from '../../src/state/budget.ts';
 import { pullTenant, readStreamsInTurn } from '../../src/tenant/pull.ts';
 import { createRemovedStore } from '../../src/tenant/removed.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MEBIBYTE } from '../../src/http/client.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
 
 /** Largest answer of a clinic, by default. */
 export const LARGEST_JSON_BYTES = 16 * MEBIBYTE;

@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { status } from '../../src/control/status.ts';
-import type { TenantStatus } from '../../src/control/status-schemas.ts';
 import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { endpointStatuses } from '../../src/features/triggers/status.ts';
+import { status } from '../../src/operator/control/status.ts';
+import type { TenantStatus } from '../../src/operator/control/status-schemas.ts';
 import { keys } from '../../src/state/keys.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
-import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';

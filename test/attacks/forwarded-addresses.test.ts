@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { rememberBrowser, rememberedBrowserOf } from '../../src/control/sign-in.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { showFeed } from '../../src/features/feeds/feeds.ts';
 import { createFeedDirectory } from '../../src/features/feeds/store.ts';
-import { createPublicServer } from '../../src/http-server/public-server.ts';
-import type { PublicVerbs } from '../../src/http-server/verbs.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import { openInstallation } from '../control/open-installation.ts';
-import { FROM_HERE, openPort, PEOPLE } from '../http-server/access/open-port.ts';
+import { rememberBrowser, rememberedBrowserOf } from '../../src/operator/control/sign-in.ts';
+import { createPublicServer } from '../../src/operator/http-server/public-server.ts';
+import type { PublicVerbs } from '../../src/operator/http-server/verbs.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
+import { FROM_HERE, openPort, PEOPLE } from '../operator/http-server/access/open-port.ts';
 import { useRedis } from '../support/redis.ts';
 
 /*

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { LARGEST_ANSWER_BYTES } from '../../src/connectors/caldav/limits.ts';
 import { LONGEST_BODY } from '../../src/connectors/outlook-calendar/limits.ts';
-import { MEBIBYTE } from '../../src/http/client.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
 import { LONGEST_TEMPLATE } from '../../src/settings/crm-schema.ts';
 import type { ScriptedAnswer, ScriptedRequest } from '../clinic/scripted-server.ts';
 import { costlyJson } from './costly-json.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { connectors } from '../../src/connectors/registry.ts';
-import { inPieces } from '../../src/pieces/in-pieces.ts';
+import { inPieces } from '../../src/core/pieces/in-pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import { FILE_LIMITS } from '../../src/settings/yaml-file.ts';

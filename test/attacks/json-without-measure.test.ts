@@ -3,8 +3,8 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createHttpClient, MEBIBYTE } from '../../src/http/client.ts';
-import { costOf, MOST_VALUES, parseJson } from '../../src/model/json.ts';
+import { createHttpClient, MEBIBYTE } from '../../src/core/http/client.ts';
+import { costOf, MOST_VALUES, parseJson } from '../../src/core/model/json.ts';
 import { openServer, TOO_LARGE, times } from './answering-server.ts';
 import { costlyJson, LARGEST_JSON_BYTES, members } from './costly-json.ts';
 

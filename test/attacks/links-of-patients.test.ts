@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { callerOf, trustedBy } from '../../src/http-server/caller.ts';
-import { createPublicServer } from '../../src/http-server/public-server.ts';
-import { createLogger } from '../../src/log/create-logger.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { createLogger } from '../../src/core/log/create-logger.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/core/model/time.ts';
+import { callerOf, trustedBy } from '../../src/operator/http-server/caller.ts';
+import { createPublicServer } from '../../src/operator/http-server/public-server.ts';
 import { type AnswerBed, openAnswerBed, press } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readWhole } from '../../src/clinic/read/lists.ts';
-import { MEBIBYTE } from '../../src/http/client.ts';
-import { DAY_MS } from '../../src/model/time.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { failureOf, openClient, profileOf, unhurried } from '../clinic/open-client.ts';
 import { startScriptedServer } from '../clinic/scripted-server.ts';
 

@@ -1,6 +1,6 @@
 import type { Connector } from '../../src/connectors/connector.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Operation, Outcome, RemoteItem } from '../../src/core/model/operations.ts';
 import { createModelTarget, type ModelTarget } from '../tenant/model-target.ts';
 
 /** An event of a mailbox. */

@@ -1,6 +1,6 @@
 /** Process of `xml-without-measure.test.ts`: reads one 207 after another with a limited heap, and measures the longest pause. */
 import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts';
-import { MEBIBYTE } from '../../src/http/client.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
 import { peakBytes } from '../support/peak-memory.ts';
 
 /** A 207, and the path to which the server redirects the request for it. */

@@ -1,5 +1,5 @@
 /** Process of `sources-without-measure.test.ts`: reads hostile servers with a limited heap, and measures pauses and memory. */
-import { MEBIBYTE } from '../../src/http/client.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
 import { peakBytes } from '../support/peak-memory.ts';
 import { RUNS } from './hostile-runs.ts';
 

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../src/model/pieces.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { faultsAsSeen } from '../../src/settings/faults.ts';
 import {

@@ -3,12 +3,11 @@
  * loaded modules affect no other test. `REDIS_URL` names the Redis.
  */
 import { Redis } from 'ioredis';
-import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
-import { createMetrics } from '../../src/control/metrics.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { addFeatureMetrics } from '../../src/features/metrics.ts';
 import { explainReminders } from '../../src/features/reminders/reminders.ts';
-import { DAY_MS } from '../../src/model/time.ts';
-import { openInstallation } from '../control/open-installation.ts';
+import { renderReminderExplanation } from '../../src/operator/cli/render-reminders.ts';
+import { createMetrics } from '../../src/operator/control/metrics.ts';
 import {
   type ChannelBed,
   openChannel,
@@ -17,6 +16,7 @@ import {
   openWebhookBed,
 } from '../features/reminders/channels/bed.ts';
 import { book, createReminderWorld, patientOf } from '../features/reminders/reminder-world.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { NEVER } from '../tenant/cycle.ts';
 
 /** Result of the reminder by each kind of channel. */

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AccessSettings } from '../../src/settings/access-schema.ts';
-import { account, openPort, PEOPLE, refusalIn } from '../http-server/access/open-port.ts';
+import { account, openPort, PEOPLE, refusalIn } from '../operator/http-server/access/open-port.ts';
 import { useRedis } from '../support/redis.ts';
 
 /*

@@ -4,11 +4,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { addClinic } from '../../src/cli/clinic-commands.ts';
 import { isSameSite, resolveHref } from '../../src/connectors/caldav/webdav.ts';
 import { clinicProvider, mayBeNamedBy } from '../../src/oauth/providers.ts';
 import { createMetadata } from '../../src/oauth/server.ts';
-import { openActing } from '../control/acting.ts';
+import { addClinic } from '../../src/operator/cli/clinic-commands.ts';
+import { openActing } from '../operator/control/acting.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 

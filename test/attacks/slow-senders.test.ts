@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ConnectionLimits } from '../../src/http-server/app.ts';
-import { listen } from '../../src/http-server/app.ts';
-import { createOperatorServer } from '../../src/http-server/operator-server.ts';
-import { createPublicServer } from '../../src/http-server/public-server.ts';
-import type { OperatorVerbs, PublicVerbs } from '../../src/http-server/verbs.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { ConnectionLimits } from '../../src/operator/http-server/app.ts';
+import { listen } from '../../src/operator/http-server/app.ts';
+import { createOperatorServer } from '../../src/operator/http-server/operator-server.ts';
+import { createPublicServer } from '../../src/operator/http-server/public-server.ts';
+import type { OperatorVerbs, PublicVerbs } from '../../src/operator/http-server/verbs.ts';
 import { paced } from '../support/pace.ts';
 
 /*

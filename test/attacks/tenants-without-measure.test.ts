@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MINUTE_MS } from '../../src/model/time.ts';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/script.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';

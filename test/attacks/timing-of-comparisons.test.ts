@@ -9,20 +9,26 @@ import { expect, test } from 'vitest';
 
 const src = join(import.meta.dirname, '../../src');
 /** Where strangers' requests come in. */
-const PLACES = ['http-server/**/*.ts', 'control/*.ts', 'mcp-server/*.ts', 'features/**/*.ts'];
+const PLACES = [
+  'operator/http-server/**/*.ts',
+  'operator/control/*.ts',
+  'operator/mcp-server/*.ts',
+  'features/**/*.ts',
+];
 const SECRET = "\\b[\\w.]*(?:token|secret|proof|signature|csrf|passphrase|ticket|bearer)\\b(?!\\.)(?:\\'\\])?";
 const CONSTANT = "(?!null\\b|undefined\\b|true\\b|false\\b|['`\\d])";
 const COMPARED = new RegExp(`${SECRET}\\s*[!=]==\\s*${CONSTANT}\\S|[!=]==\\s*${SECRET}(?!\\()`, 'i');
 
 /** Comparisons that involve no client's proof, with the reason. */
 const NONE_OF_A_STRANGERS: Readonly<Record<string, string>> = {
-  'control/notifications.ts: secret === own': 'own is one of the same request, which was compared by its hash before',
+  'operator/control/notifications.ts: secret === own':
+    'own is one of the same request, which was compared by its hash before',
   'features/reminders/views.ts: entry.locationProof !== proof': 'both come from our own state',
   'features/reminders/recipients.ts: proof === patientProof': 'both come from our own state',
   'features/reminders/reschedules.ts: === message.patientProof': 'both come from our own state',
   'features/reminders/told.ts: entry.patientProof === proofs': 'both come from our own state',
   'features/reminders/told.ts: entry.locationProof === proofs': 'both come from our own state',
-  'http-server/access/sign-in.ts: passphrase !== again': 'both are of one form',
+  'operator/http-server/access/sign-in.ts: passphrase !== again': 'both are of one form',
 };
 
 test('no source compares a proof letter by letter', () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createNotificationReceiver } from '../../src/control/notifications.ts';
 import { takeReminderCallback } from '../../src/features/reminders/callbacks.ts';
 import { readCallback, signatureOf } from '../../src/features/reminders/channels/sms/index.ts';
+import { createNotificationReceiver } from '../../src/operator/control/notifications.ts';
 import { Secret } from '../../src/settings/secret-reference.ts';
 import { subscriptionSecretHash } from '../../src/tenant/subscription-store.ts';
 import { openChannel, openEmailBed, reminderOf, unsubscribeProof } from '../features/reminders/channels/bed.ts';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { clinicKeys, createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
-import { DAY_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createSubscriptionDirectory } from '../../src/tenant/subscription-store.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LONGEST_URL } from '../../src/connectors/caldav/limits.ts';
-import { MEBIBYTE } from '../../src/http/client.ts';
+import { MEBIBYTE } from '../../src/core/http/client.ts';
 import { slowdownNow } from '../support/pace.ts';
 import type { Asked, Measured } from './measured-multistatus.ts';
 import { multiplyingXml } from './multiplying-xml.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../src/cli/output.ts';
+import { PLAIN_COLUMNS } from '../../src/operator/cli/output.ts';
 import { renderCanaries, scanPlaces } from './scan.ts';
 
 const CANARIES = { patients: ['Canarinella', 'Zwxyquist', '345 98765'], secrets: ['shh-7Kq2m9XvB4'] };

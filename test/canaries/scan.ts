@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { renderTable } from '../../src/cli/table.ts';
+import { renderTable } from '../../src/operator/cli/table.ts';
 import { tracesIn } from '../e2e/support/crm-traces.ts';
 
 /** Strings that may appear in no place: patient data of a clinic, and secrets. */

@@ -3,7 +3,7 @@ import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/ind
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import type { ClinicApi } from '../../src/clinic/api.ts';
 import type { ClinicRecord } from '../../src/clinic/read/reading-calls.ts';
-import { createHttpClient } from '../../src/http/client.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
 import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';
 import { paced } from '../support/pace.ts';
 import { all, openApi } from './open-api.ts';

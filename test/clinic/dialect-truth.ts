@@ -1,4 +1,4 @@
-import { APPOINTMENT_STATUSES, type AppointmentStatus } from '../../src/model/records.ts';
+import { APPOINTMENT_STATUSES, type AppointmentStatus } from '../../src/core/model/records.ts';
 
 /** An appointment before translation; every dialect renders the same ones in its own form. */
 export interface TrueAppointment {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';
-import type { Appointment } from '../../src/model/records.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
 import { AGENDAS, expectedRecords, instantOf, PATIENTS, type TrueAppointment, WINDOW } from './dialect-truth.ts';
 import { bare, type Dialect, documented, hostile, pages, speak } from './dialects.ts';
 import { committedProfile, failureOf, openClient, unhurried } from './open-client.ts';

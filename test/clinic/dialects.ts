@@ -1,4 +1,4 @@
-import type { AppointmentStatus } from '../../src/model/records.ts';
+import type { AppointmentStatus } from '../../src/core/model/records.ts';
 import {
   AGENDAS,
   APPOINTMENTS,

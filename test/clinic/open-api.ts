@@ -4,8 +4,8 @@ import type { ListPage } from '../../src/clinic/read/lists.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { CompiledProfile } from '../../src/clinic/schema/profile.ts';
 import type { SerialiseSection } from '../../src/clinic/write/invoice-calls.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 
 /** Runs sections in sequence within this process, in place of the lease across processes. */
 function queueSections(): SerialiseSection {

@@ -7,9 +7,9 @@ import { createReadingCalls } from '../../src/clinic/read/reading-calls.ts';
 import { type AppointmentQuery, readSnapshot } from '../../src/clinic/read/snapshot.ts';
 import { createAccountCalls } from '../../src/clinic/read/users.ts';
 import { type ClinicProfile, CompiledProfile, clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import { MirrorError } from '../../src/model/errors.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 
 export type WrittenProfile = z.input<typeof clinicProfileSchema>;
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { ReadingMemory } from '../../src/clinic/read/reading-memory.ts';
-import { CacheBudget } from '../../src/model/cache.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
-import { DAY_MS } from '../../src/model/time.ts';
+import { CacheBudget } from '../../src/core/model/cache.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import type { AppointmentSnapshot } from '../../src/core/model/snapshots.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
 import { type ScriptedAnswer, type ScriptedRequest, startScriptedServer } from './scripted-server.ts';
 

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pdfFile } from '../../src/clinic/http/call.ts';
-import { asMirrorError } from '../../src/model/errors.ts';
+import { asMirrorError } from '../../src/core/model/errors.ts';
 import { openApi } from './open-api.ts';
 import { profileOf, unhurried } from './open-client.ts';
 

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox, type TrueAppointment } from '../../sandbox/clinic/index.ts';
 import { chooseTenant } from '../../src/clinic/read/users.ts';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import type { Appointment } from '../../src/model/records.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
 import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';
 import { committedProfile, failureOf, openClient, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
 

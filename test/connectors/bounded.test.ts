@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { boundedBy } from '../../src/connectors/bounded.ts';
 import type { Connector } from '../../src/connectors/connector.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Link, Outcome, RemoteItem } from '../../src/model/operations.ts';
-import { STORED_LIMITS } from '../../src/model/stored-limits.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Link, Outcome, RemoteItem } from '../../src/core/model/operations.ts';
+import { STORED_LIMITS } from '../../src/core/model/stored-limits.ts';
 import { createLinkFormat } from '../../src/state/formats.ts';
 
 const KEY = 'k'.repeat(32);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fromCursor, toCursor } from '../../src/connectors/cursor.ts';
-import { STORED_LIMITS } from '../../src/model/stored-limits.ts';
+import { STORED_LIMITS } from '../../src/core/model/stored-limits.ts';
 
 const anyText = z.string();
 

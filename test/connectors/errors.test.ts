@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ANY } from '../../src/codes/vendor-codes.ts';
 import {
   COMMON,
   common,
@@ -12,7 +11,8 @@ import {
   settings,
   type VendorErrors,
 } from '../../src/connectors/errors.ts';
-import { MirrorError } from '../../src/model/errors.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { ANY } from '../../src/operator/codes/vendor-codes.ts';
 import { catalogues } from '../../tools/write-reference.ts';
 
 const wordsOf = ({ body }: { body: unknown }) => (Array.isArray(body) ? body.map(String) : []);

@@ -13,7 +13,7 @@ import {
   toDescriptionStamp,
   toPresetsText,
 } from '../../src/connectors/event-content.ts';
-import { COLOURS, type Presets } from '../../src/model/items.ts';
+import { COLOURS, type Presets } from '../../src/core/model/items.ts';
 import { itemWith, updateOperation } from '../contract/contract-kit.ts';
 
 const OURS = 'Dr. Verdi\nStatus: booked';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { findApart, KEY_OF_NOTHING, mayBeOfOneObject } from '../../src/connectors/find-apart.ts';
-import { type Actor, MirrorError } from '../../src/model/errors.ts';
-import type { ItemKey, RemoteItem } from '../../src/model/operations.ts';
+import { type Actor, MirrorError } from '../../src/core/model/errors.ts';
+import type { ItemKey, RemoteItem } from '../../src/core/model/operations.ts';
 
 const KEYS = Array.from({ length: 20 }, (_, index) => `key-${index}`);
 

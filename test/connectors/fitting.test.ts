@@ -7,11 +7,11 @@ import {
   type PropertyRule,
   strangeWords,
 } from '../../src/connectors/fitting.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { CrmItem, MappedProperty, PropertyValue } from '../../src/core/model/items.ts';
+import type { Operation, Outcome } from '../../src/core/model/operations.ts';
 import { render } from '../../src/messages/message.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { CrmItem, MappedProperty, PropertyValue } from '../../src/model/items.ts';
-import type { Operation, Outcome } from '../../src/model/operations.ts';
 
 const TEXT = { kind: 'text' } as const;
 const PROPERTIES: MappedProperty[] = [

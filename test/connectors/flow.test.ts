@@ -10,8 +10,8 @@ import {
   type SendCalls,
 } from '../../src/connectors/flow.ts';
 import type { WireCall } from '../../src/connectors/wire.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { Operation } from '../../src/model/operations.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { Operation } from '../../src/core/model/operations.ts';
 
 /** A flow that sends calls to these paths and gives the statuses that came back. */
 function* asks(...calls: (string | WireCall)[]): Flow<number[]> {

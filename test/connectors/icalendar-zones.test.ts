@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
 import { spanOf } from '../../src/connectors/icalendar-zones.ts';
-import { HOUR_MS, MINUTE_MS, meansOnly } from '../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS, meansOnly } from '../../src/core/model/time.ts';
 
 /** Clocks that change by an hour, half an hour and two hours, by a rule and without one, and one that skipped a day. */
 const ZONES = [

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import { addTimes, calendarText, carriable, isModestCalendar, readTimes } from '../../src/connectors/icalendar.ts';
-import type { FeedEntry } from '../../src/model/feeds.ts';
-import type { ItemTime } from '../../src/model/items.ts';
-import { toZonedIso } from '../../src/model/time.ts';
+import type { FeedEntry } from '../../src/core/model/feeds.ts';
+import type { ItemTime } from '../../src/core/model/items.ts';
+import { toZonedIso } from '../../src/core/model/time.ts';
 
 const HALF_HOUR_MS = 30 * 60_000;
 

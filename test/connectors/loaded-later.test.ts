@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Connector, ConnectorContext } from '../../src/connectors/connector.ts';
 import { loadedLater } from '../../src/connectors/loaded-later.ts';
-import type { StreamName } from '../../src/model/items.ts';
+import type { StreamName } from '../../src/core/model/items.ts';
 
 const NEVER = new AbortController().signal;
 const CREATES = { creates: true };

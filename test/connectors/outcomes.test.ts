@@ -8,8 +8,8 @@ import {
   notSent,
   resolveOutcomes,
 } from '../../src/connectors/outcomes.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { Operation, Outcome } from '../../src/model/operations.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { Operation, Outcome } from '../../src/core/model/operations.ts';
 
 function operation(recordId: string): Operation {
   return { kind: 'delete', recordId, key: recordId, revision: 1, versionTag: null, remoteId: null };

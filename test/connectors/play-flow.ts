@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Flow } from '../../src/connectors/flow.ts';
 import type { WireCall, WireResponse } from '../../src/connectors/wire.ts';
-import { MirrorError } from '../../src/model/errors.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 
 /** What a flow asked, call by call, and how it ended. */
 export interface Played<Result> {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { toZonedIso } from '../../src/model/time.ts';
+import { toZonedIso } from '../../src/core/model/time.ts';
 import { allDay, timed } from '../contract/contract-kit.ts';
 
 /** Zones whose offsets are whole hours, quarters and halves, with and without summer time. */

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Authorizer, Connector } from '../../src/connectors/connector.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
-import { asMirrorError, MirrorError } from '../../src/model/errors.ts';
-import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
-import { MINUTE_MS, SECOND_MS, type TimeWindow } from '../../src/model/time.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
+import { asMirrorError, MirrorError } from '../../src/core/model/errors.ts';
+import type { CalendarItem, Item, MappedProperty } from '../../src/core/model/items.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/core/model/operations.ts';
+import { MINUTE_MS, SECOND_MS, type TimeWindow } from '../../src/core/model/time.ts';
 import { paced } from '../support/pace.ts';
 import type { ContractTarget, RemoteObject, ShownObject, TargetOf, Worker } from './contract-target.ts';
 

@@ -7,11 +7,11 @@ import type {
   ReadNotification,
 } from '../../src/connectors/connector.ts';
 import type { SharedState } from '../../src/connectors/shared-state.ts';
-import type { HttpClient } from '../../src/http/client.ts';
-import type { Logger } from '../../src/log/logger.ts';
-import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
-import type { Operation } from '../../src/model/operations.ts';
-import type { Instant } from '../../src/model/time.ts';
+import type { HttpClient } from '../../src/core/http/client.ts';
+import type { Logger } from '../../src/core/log/logger.ts';
+import type { CalendarItem, Item, MappedProperty } from '../../src/core/model/items.ts';
+import type { Operation } from '../../src/core/model/operations.ts';
+import type { Instant } from '../../src/core/model/time.ts';
 
 /**
  * The parts that a connector provides for the contract suite: a container (a calendar, or one record type of a CRM) on a real or sandbox

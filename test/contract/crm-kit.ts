@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
+import type { CrmItem, PropertyValue, StreamName } from '../../src/core/model/items.ts';
+import type { Operation, Outcome, RemoteItem } from '../../src/core/model/operations.ts';
 import { crmForm } from '../../src/domain/item-forms.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import type { CrmItem, PropertyValue, StreamName } from '../../src/model/items.ts';
-import type { Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
 import { type ContractKit, createKitOf, describeOutcome, keyOf, written } from './contract-kit.ts';
 import { CRM_ROLES, type CrmRole, type CrmTarget, type CrmValues, type RemoteRow } from './crm-target.ts';
 

@@ -1,6 +1,6 @@
-import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../src/model/items.ts';
-import type { ItemKey } from '../../src/model/operations.ts';
-import type { Instant } from '../../src/model/time.ts';
+import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../src/core/model/items.ts';
+import type { ItemKey } from '../../src/core/model/operations.ts';
+import type { Instant } from '../../src/core/model/time.ts';
 import type { ServerOf, ShownObject, TargetOf } from './contract-target.ts';
 
 /** What a property of the suite's items is for, with the kind of its values. */

@@ -1,5 +1,5 @@
 import type { FaultProxy, ProxiedAnswer, ProxiedRequest, ProxyMatch } from '../../sandbox/kit/fault-proxy.ts';
-import type { PropertyValue } from '../../src/model/items.ts';
+import type { PropertyValue } from '../../src/core/model/items.ts';
 import { OTHER_MARK, sealedRecordIdOf } from './contract-kit.ts';
 import { CRM_ROLES, type CrmRole, type CrmTarget, type CrmValues } from './crm-target.ts';
 

@@ -1,6 +1,6 @@
 import type { FaultProxy, ProxyMatch } from '../../sandbox/kit/fault-proxy.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
-import type { CrmItem, StreamName } from '../../src/model/items.ts';
+import type { CrmItem, StreamName } from '../../src/core/model/items.ts';
 import type { ContractDialect } from './contract-target.ts';
 import type { CrmTarget } from './crm-target.ts';
 import { changeJson, type Json, jsonAnswer, rewriteNext } from './crm-wire.ts';

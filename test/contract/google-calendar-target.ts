@@ -7,8 +7,8 @@ import {
 } from '../../sandbox/kit/fault-proxy.ts';
 import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
 import { readGoogleNotification } from '../../src/connectors/google-calendar/subscriptions.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Operation } from '../../src/model/operations.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Operation } from '../../src/core/model/operations.ts';
 import type { OwnTarget, PersonsHands } from './cases/persons-own.ts';
 import type { ContractDialect, ContractServer, RemoteObject } from './contract-target.ts';
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { renderTable, wrap } from '../../src/cli/table.ts';
+import { renderTable, wrap } from '../../src/operator/cli/table.ts';
 
 /** How one case of the contract went for one connector. */
 export interface CaseResult {

@@ -9,10 +9,10 @@ import {
 import type { Authorizer } from '../../src/connectors/connector.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import type { CrmItem, PropertyKind, PropertyValue, StreamName } from '../../src/model/items.ts';
-import { SECOND_MS } from '../../src/model/time.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { CrmItem, PropertyKind, PropertyValue, StreamName } from '../../src/core/model/items.ts';
+import { SECOND_MS } from '../../src/core/model/time.ts';
 import { containerOf } from '../support/container-of.ts';
 import { paced } from '../support/pace.ts';
 import type { ContractDialect, LaggingSearch, Worker } from './contract-target.ts';

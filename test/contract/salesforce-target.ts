@@ -7,9 +7,9 @@ import {
 } from '../../sandbox/salesforce/index.ts';
 import { salesforce } from '../../src/connectors/salesforce/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import type { CrmItem, PropertyValue, StreamName } from '../../src/model/items.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { CrmItem, PropertyValue, StreamName } from '../../src/core/model/items.ts';
 import { containerOf } from '../support/container-of.ts';
 import { paced } from '../support/pace.ts';
 import type { ContractDialect, Worker } from './contract-target.ts';

@@ -1,7 +1,7 @@
 import type { FaultProxy, ProxyMatch } from '../../sandbox/kit/fault-proxy.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
-import type { CrmItem, StreamName } from '../../src/model/items.ts';
-import type { Operation } from '../../src/model/operations.ts';
+import type { CrmItem, StreamName } from '../../src/core/model/items.ts';
+import type { Operation } from '../../src/core/model/operations.ts';
 import type { ContractDialect } from './contract-target.ts';
 import type { CrmTarget } from './crm-target.ts';
 import { changeJson, type Json, jsonAnswer, moreThan, rewriteNext } from './crm-wire.ts';

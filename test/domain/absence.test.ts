@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { belongsOnList, invoiceBelongsOnList, patientBelongsOnList } from '../../src/domain/absence.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { DAY_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 
 describe('whether a complete list must contain a record that was fetched individually', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type Appointment, agendasOf } from '../../src/core/model/records.ts';
+import { HOUR_MS, overlaps } from '../../src/core/model/time.ts';
 import { indexByAgenda } from '../../src/domain/agenda-index.ts';
-import { type Appointment, agendasOf } from '../../src/model/records.ts';
-import { HOUR_MS, overlaps } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 
 const byId = (one: Appointment, other: Appointment) => Number(one.id) - Number(other.id);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import type { CalendarItem, ItemTime } from '../../src/core/model/items.ts';
+import type { Appointment, AppointmentStatus } from '../../src/core/model/records.ts';
+import { DAY_MS, MINUTE_MS, toZonedIso } from '../../src/core/model/time.ts';
 import type { Directory, ProjectionPolicy } from '../../src/domain/project.ts';
-import type { CalendarItem, ItemTime } from '../../src/model/items.ts';
-import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
-import { DAY_MS, MINUTE_MS, toZonedIso } from '../../src/model/time.ts';
 
 /** 2026-06-15 08:00 UTC: the "now" of the pure tests. */
 export const NOW = Date.UTC(2026, 5, 15, 8);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { targetStatus } from '../../src/control/status.ts';
+import { targetStatus } from '../../src/operator/control/status.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';
 import { held, openCrmWorld, patientOf } from '../tenant/world.ts';

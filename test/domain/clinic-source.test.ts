@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
-import { renderStatus } from '../../src/cli/render-status.ts';
-import { renderTime } from '../../src/cli/table.ts';
-import { status, targetStatus } from '../../src/control/status.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
+import { renderStatus } from '../../src/operator/cli/render-status.ts';
+import { renderTime } from '../../src/operator/cli/table.ts';
+import { status, targetStatus } from '../../src/operator/control/status.ts';
 import { pullTenant, pullWhenFree } from '../../src/tenant/pull.ts';
-import { openInstallation } from '../control/open-installation.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, pull, targetOf } from '../tenant/cycle.ts';
 import { book, held, LATE_MS, lateWorld, NEAR, STEADY_MS, untilWhole } from '../tenant/late-cycles.ts';

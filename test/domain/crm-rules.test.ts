@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/core/model/operations.ts';
+import { FactSearch } from '../../src/core/model/patient-facts.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { PlannedChange } from '../../src/core/model/plan.ts';
 import {
   activityRule,
   agrees,
@@ -12,10 +16,6 @@ import {
 import type { Planning, TargetInput } from '../../src/domain/cycle-input.ts';
 import type { Decision } from '../../src/engine/diff.ts';
 import type { TargetPlan } from '../../src/engine/target-plan.ts';
-import type { Link } from '../../src/model/operations.ts';
-import { FactSearch } from '../../src/model/patient-facts.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { PlannedChange } from '../../src/model/plan.ts';
 import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { type CycleChoice, cycleInputOf, invoiceOf, quiet, type World } from './cycle-input.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import type { Appointment } from '../../src/core/model/records.ts';
+import type { Snapshot } from '../../src/core/model/snapshots.ts';
+import { cutRecords } from '../../src/core/model/visits.ts';
 import { cutIn } from '../../src/domain/cut-values.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import type { Snapshot } from '../../src/model/snapshots.ts';
-import { cutRecords } from '../../src/model/visits.ts';
 import { appointmentOf } from './arbitraries.ts';
 
 /** A reading of appointments of two agendas, of which only the first is used. */

@@ -1,4 +1,12 @@
 import fc from 'fast-check';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { StreamName } from '../../src/core/model/items.ts';
+import type { Link } from '../../src/core/model/operations.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import { HOLD_KINDS, type Hold, type PendingChange, type PlannedChange } from '../../src/core/model/plan.ts';
+import type { Appointment, Invoice, Patient } from '../../src/core/model/records.ts';
+import type { Completeness, Snapshot } from '../../src/core/model/snapshots.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import type { Confirmations } from '../../src/domain/absence.ts';
 import { indexByAgenda } from '../../src/domain/agenda-index.ts';
 import type { ClinicShown, ContactsInput, CycleInput, TargetInput } from '../../src/domain/cycle-input.ts';
@@ -6,14 +14,6 @@ import { listedIn, snapshotOf as snapshotFor, windowRead } from '../../src/domai
 import { planTargets } from '../../src/domain/plan-targets.ts';
 import { type Confirmation, nothingMissing } from '../../src/engine/absence.ts';
 import { absentCandidates } from '../../src/engine/diff.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { StreamName } from '../../src/model/items.ts';
-import type { Link } from '../../src/model/operations.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import { HOLD_KINDS, type Hold, type PendingChange, type PlannedChange } from '../../src/model/plan.ts';
-import type { Appointment, Invoice, Patient } from '../../src/model/records.ts';
-import type { Completeness, Snapshot } from '../../src/model/snapshots.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTarget } from '../tenant/open-tenant.ts';

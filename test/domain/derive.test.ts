@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { Appointment, AppointmentStatus } from '../../src/core/model/records.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../../src/core/model/time.ts';
 import { createPatientHistory } from '../../src/domain/derive.ts';
 import type { DerivedFields, HistoryInvoice, HistoryRules } from '../../src/domain/derived-fields.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../../src/model/time.ts';
 import { appointmentOf, NOW, STATUSES } from './arbitraries.ts';
 
 const RULES: HistoryRules = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { centsOf, dayAt, dayOf, evidenceOf } from '../../src/domain/derived-fields.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 
 const RULES = { zone: 'Europe/Rome', historyDays: 30, periodDays: 10, lapsedAfterDays: 20, countsInvoices: true };
 const centsWith = (

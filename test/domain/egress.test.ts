@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FactSearch } from '../../src/core/model/patient-facts.ts';
+import type { Appointment, Patient } from '../../src/core/model/records.ts';
 import { checkedObject, eventCheck } from '../../src/domain/egress.ts';
 import { compileMapping } from '../../src/domain/mapping/compile.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/domain/project.ts';
 import { egressStopped } from '../../src/engine/target-plan.ts';
-import { FactSearch } from '../../src/model/patient-facts.ts';
-import type { Appointment, Patient } from '../../src/model/records.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { parseTitleFormat, type TitleFormat } from '../../src/settings/event-fields.ts';
 import { patientOf } from '../tenant/world.ts';

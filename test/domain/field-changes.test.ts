@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CalendarItem, CrmItem } from '../../src/core/model/items.ts';
 import type { TargetSetup } from '../../src/domain/cycle-input.ts';
 import { fieldTeller } from '../../src/domain/field-changes.ts';
 import type { Directory } from '../../src/domain/project.ts';
-import type { CalendarItem, CrmItem } from '../../src/model/items.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { items } from './arbitraries.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { CalendarItem, CrmItem } from '../../src/core/model/items.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { CALENDAR_FORM, crmForm } from '../../src/domain/item-forms.ts';
 import { createTargetIdentity, isSameContent } from '../../src/engine/identity.ts';
-import type { CalendarItem, CrmItem } from '../../src/model/items.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
 import { NOW } from './arbitraries.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../src/core/model/records.ts';
 import { indexByAgenda } from '../../src/domain/agenda-index.ts';
 import {
   activityExclusion,
@@ -10,7 +11,6 @@ import {
   remainingPatients,
   snapshotOf,
 } from '../../src/domain/mapping-sources.ts';
-import type { Appointment } from '../../src/model/records.ts';
 
 const ALL: FeedRules = { agendas: 'all', treatments: 'all', blockedTime: 'show' };
 

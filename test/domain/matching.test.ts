@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { Patient } from '../../src/core/model/records.ts';
 import { phoneReader } from '../../src/domain/mapping/fields.ts';
 import {
   comparedProperties,
@@ -8,8 +10,6 @@ import {
   type Person,
   patientAsPerson,
 } from '../../src/domain/matching.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { Patient } from '../../src/model/records.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { patientOf } from '../tenant/world.ts';
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import type { Link } from '../../src/core/model/operations.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
 import { replacedBy } from '../../src/domain/moves.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import type { Link } from '../../src/model/operations.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { isNext48hDue, paceOf } from '../../src/domain/pace.ts';
 import { FIRST_PACE, type Pace } from '../../src/domain/runs.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 
 const EVERY_MS = 5 * MINUTE_MS;
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { atOnce, type Pieces } from '../../src/core/model/pieces.ts';
 import type { CycleInput } from '../../src/domain/cycle-input.ts';
 import { type PlannedTargets, planTargets } from '../../src/domain/plan-targets.ts';
 import { FingerprintMemory } from '../../src/engine/identity.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { atOnce, type Pieces } from '../../src/model/pieces.ts';
 import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, quiet } from './cycle-input.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { formatText, valuesOf } from '../../src/core/model/text-format.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/domain/project.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { formatText, valuesOf } from '../../src/model/text-format.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../../src/settings/event-fields.ts';
 import type { Label } from '../../src/settings/tenant-schema.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from './arbitraries.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CrmItem } from '../../src/core/model/items.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { PlannedChange } from '../../src/core/model/plan.ts';
+import type { Appointment, Invoice, Patient } from '../../src/core/model/records.ts';
 import { planTargets } from '../../src/domain/plan-targets.ts';
 import { readThroughMerges, withName } from '../../src/domain/read-alone.ts';
-import type { CrmItem } from '../../src/model/items.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { PlannedChange } from '../../src/model/plan.ts';
-import type { Appointment, Invoice, Patient } from '../../src/model/records.ts';
 import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { cycleInputOf, invoiceOf, quiet } from './cycle-input.ts';

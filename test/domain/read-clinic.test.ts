@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { targetStatus } from '../../src/control/status.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
+import { targetStatus } from '../../src/operator/control/status.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';
 import { createModelClinic } from '../tenant/model-clinic.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { InvalidRow } from '../../src/core/model/records.ts';
+import type { Withheld } from '../../src/core/model/run-schemas.ts';
 import type { ClinicTarget } from '../../src/domain/cycle-input.ts';
 import type { ReadClinic } from '../../src/domain/read-clinic.ts';
 import { gapsOf, unlisted } from '../../src/domain/reading-gaps.ts';
-import type { InvalidRow } from '../../src/model/records.ts';
-import type { Withheld } from '../../src/model/run-schemas.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTarget } from '../tenant/open-tenant.ts';
 import { appointmentOf, NAMED_DIRECTORY } from './arbitraries.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import type { CrmItem, PropertyValue, RefusedThere } from '../../src/core/model/items.ts';
+import type { Link, RemoteItem } from '../../src/core/model/operations.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { Patient } from '../../src/core/model/records.ts';
+import type { Snapshot } from '../../src/core/model/snapshots.ts';
 import type { CycleInput, TargetInput } from '../../src/domain/cycle-input.ts';
 import { crmForm } from '../../src/domain/item-forms.ts';
 import type { Mapped } from '../../src/domain/mapping/contract.ts';
 import { refusedThere, retainRefusals } from '../../src/domain/refusals.ts';
 import { nothingMissing } from '../../src/engine/absence.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import type { CrmItem, PropertyValue, RefusedThere } from '../../src/model/items.ts';
-import type { Link, RemoteItem } from '../../src/model/operations.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { Patient } from '../../src/model/records.ts';
-import type { Snapshot } from '../../src/model/snapshots.ts';
 import { patientOf } from '../tenant/world.ts';
 
 const REFUSALS = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { countsUntil, NO_CHANGES, STORED_HOURS, withChanges } from '../../src/domain/runs.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
 
 const START = Date.UTC(2026, 5, 15, 8);
 

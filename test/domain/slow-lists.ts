@@ -1,5 +1,5 @@
-import type { Appointment } from '../../src/model/records.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import type { ModelClinic } from '../tenant/model-clinic.ts';
 
 /** Duration of a slow list. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { createListSize, isBelievable } from '../../src/domain/stream-memory.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { NOW } from './arbitraries.ts';
 
 describe('a whole list', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { readStreamsInTurn } from '../../src/tenant/pull.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, pull, targetOf } from '../tenant/cycle.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import type { CrmItem } from '../../src/core/model/items.ts';
+import type { Link } from '../../src/core/model/operations.ts';
 import { wholeOf } from '../../src/domain/target-traits.ts';
 import { operationFor } from '../../src/engine/outbox-operations.ts';
 import type { OutboxEntry } from '../../src/engine/store.ts';
-import type { CrmItem } from '../../src/model/items.ts';
-import type { Link } from '../../src/model/operations.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { itemWith, type UpdateOperation } from '../contract/contract-kit.ts';
 import { createModelTarget } from '../tenant/model-target.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FactSearch } from '../../src/core/model/patient-facts.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { contactsBefore } from '../../src/domain/crm-rules.ts';
 import type { Planning } from '../../src/domain/cycle-input.ts';
 import { describeEvent, shownOf, windowOf } from '../../src/domain/mapping-sources.ts';
 import { eventRule, viewOf } from '../../src/domain/views.ts';
 import { type Diff, diff } from '../../src/engine/diff.ts';
-import { FactSearch } from '../../src/model/patient-facts.ts';
-import { atOnce } from '../../src/model/pieces.ts';
 import { patientOf } from '../tenant/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { type CycleChoice, cycleChoices, cycleInputOf, quiet } from './cycle-input.ts';

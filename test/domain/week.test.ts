@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Link, RemoteItem } from '../../src/core/model/operations.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
 import { type ProjectionPolicy, project } from '../../src/domain/project.ts';
 import { compareWeek, type WeekInput } from '../../src/domain/week.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Link, RemoteItem } from '../../src/model/operations.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { DAY_MS } from '../../src/model/time.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW, STATUSES } from './arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startCaldavSandbox } from '../../sandbox/caldav/index.ts';
 import type { ProxyFault } from '../../sandbox/kit/fault-proxy.ts';
-import { status } from '../../src/control/status.ts';
-import type { AuditView } from '../../src/control/status-schemas.ts';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/core/model/time.ts';
+import { status } from '../../src/operator/control/status.ts';
+import type { AuditView } from '../../src/operator/control/status-schemas.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { expect, test } from 'vitest';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { createRunStore } from '../../src/domain/runs.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { AuditEntry } from '../../src/model/acts.ts';
+import type { AuditEntry } from '../../src/core/model/acts.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { start } from './support/daemons.ts';

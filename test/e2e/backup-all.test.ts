@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
 import { forgetPatient } from '../../src/features/forget/forget.ts';
-import { DAY_MS } from '../../src/model/time.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { useRedis } from '../support/redis.ts';

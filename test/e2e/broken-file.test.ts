@@ -2,7 +2,7 @@ import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../demo/daemon.ts';
-import type { Status } from '../../src/control/status-schemas.ts';
+import type { Status } from '../../src/operator/control/status-schemas.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { isExact, logged, tenantFile, useSmallWorld } from './support/small-world.ts';

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { Problem } from '../../src/core/model/problems.ts';
+import { SECOND_MS } from '../../src/core/model/time.ts';
 import { startDaemon } from '../../src/main.ts';
-import type { Problem } from '../../src/model/problems.ts';
-import { SECOND_MS } from '../../src/model/time.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type Composition, compose } from '../../src/composition/compose.ts';
-import { requireEntry } from '../../src/composition/open-connection.ts';
 import { connectors } from '../../src/connectors/registry.ts';
-import { syncTenant } from '../../src/control/sync.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { type Composition, compose } from '../../src/daemon/compose.ts';
+import { requireEntry } from '../../src/daemon/open-connection.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { syncTenant } from '../../src/operator/control/sync.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallWorld } from './support/small-world.ts';

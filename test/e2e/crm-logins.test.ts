@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
-import type { Credential } from '../../src/model/credentials.ts';
+import type { Credential } from '../../src/core/model/credentials.ts';
 import { refreshTokens } from '../../src/tenant/refresh-tokens.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { fromCsv } from '../../src/model/csv.ts';
+import { fromCsv } from '../../src/core/model/csv.ts';
 import { useRedis } from '../support/redis.ts';
 import { type CrmRecord, type CrmVendor, VENDORS, type VendorName } from './support/crm-vendors.ts';
 import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../demo/daemon.ts';
-import { status } from '../../src/control/status.ts';
+import { status } from '../../src/operator/control/status.ts';
 import { expectNone } from '../canaries/expect-none.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

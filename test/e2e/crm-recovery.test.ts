@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { auditNow } from '../../src/control/audit.ts';
+import { auditNow } from '../../src/operator/control/audit.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { compareCrm, SAME } from './support/crm-truth.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DIALECTS } from '../../demo/world.ts';
-import type { StreamName } from '../../src/model/items.ts';
+import type { StreamName } from '../../src/core/model/items.ts';
 import { useRedis } from '../support/redis.ts';
 import { compareCrm, SAME } from './support/crm-truth.ts';
 import type { CrmVendor } from './support/crm-vendors.ts';

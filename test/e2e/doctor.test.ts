@@ -1,12 +1,12 @@
 import { appendFile, chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { requireEntry } from '../../src/composition/open-connection.ts';
-import { examine, type StateProbe } from '../../src/control/doctor.ts';
-import type { Finding } from '../../src/control/findings.ts';
-import { inEnglish } from '../../src/control/findings.ts';
-import { requireTenant } from '../../src/control/installation.ts';
-import type { Status } from '../../src/control/status-schemas.ts';
+import { requireEntry } from '../../src/daemon/open-connection.ts';
+import { examine, type StateProbe } from '../../src/operator/control/doctor.ts';
+import type { Finding } from '../../src/operator/control/findings.ts';
+import { inEnglish } from '../../src/operator/control/findings.ts';
+import { requireTenant } from '../../src/operator/control/installation.ts';
+import type { Status } from '../../src/operator/control/status-schemas.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { DAEMON } from '../support/redis-users.ts';

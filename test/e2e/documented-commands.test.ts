@@ -20,7 +20,7 @@ const RUN_ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^(--config my-clinic|init) /, 'with every answer that the document gives: e2e/first-calendar'],
   [/^match /, 'in a CRM: e2e/crm-matching'],
   [/^run( |$)/, 'a daemon runs until it is stopped: e2e/roles'],
-  [/^sessions end /, 'an owner has to be signed in first: operations/access'],
+  [/^sessions end /, 'an owner has to be signed in first: operator/operations/access'],
   [/^triggers reopen /, 'an endpoint has to be closed first: e2e/triggers'],
 ];
 
@@ -32,7 +32,7 @@ const ENDS_WITH_ONE: readonly (readonly [RegExp, string])[] = [
 
 /**
  * Pages whose commands run with the fault or the change that they show: e2e/at-night, e2e/day-to-day. The reference has invented ids in its
- * examples, which cli/examples parses.
+ * examples, which operator/cli/examples parses.
  */
 const PAGES_ELSEWHERE: readonly string[] = ['docs/at-night.md', 'docs/day-to-day.md', 'docs/commands.md'];
 

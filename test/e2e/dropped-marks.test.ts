@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ProxiedRequest } from '../../sandbox/kit/fault-proxy.ts';
-import { EXPLAIN } from '../../src/documents/texts/explain.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { message, render } from '../../src/messages/message.ts';
-import { DAY_MS } from '../../src/model/time.ts';
+import { EXPLAIN } from '../../src/operator/documents/texts/explain.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { firstAccount } from '../connectors/caldav/dav-target.ts';
 import { useRadicale } from '../support/radicale.ts';

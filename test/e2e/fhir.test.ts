@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Appointment } from '@medplum/fhirtypes';
 import { expect, onTestFinished, test } from 'vitest';
-import { status } from '../../src/control/status.ts';
+import { status } from '../../src/operator/control/status.ts';
 import { useRedis } from '../support/redis.ts';
 import { type FhirServer, MOST_PER_PAGE, startFhirServer } from './support/fhir-server.ts';
 import { cycleUntil, editTenant, type SmallWorld, shownEvents, startSmallWorld } from './support/small-world.ts';

@@ -1,10 +1,10 @@
 // Tier: quick. The journey of a patient who is forgotten.
 import { expect, onTestFinished, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { ForgetReceipt } from '../../src/core/model/forgetting.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
-import type { ForgetReceipt } from '../../src/model/forgetting.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { logInTo } from '../support/log-in.ts';
 import { useRedis } from '../support/redis.ts';

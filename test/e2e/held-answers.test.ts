@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

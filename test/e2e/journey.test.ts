@@ -8,10 +8,10 @@ import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../.
 import { type GoogleSandbox, startGoogleSandbox } from '../../sandbox/google/index.ts';
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { connectors } from '../../src/connectors/registry.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { violationsIn } from '../support/accessibility.ts';

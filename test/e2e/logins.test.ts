@@ -1,6 +1,6 @@
 // Tier: quick. The journey of a sign-in that is lost and repeated.
 import { expect, test } from 'vitest';
-import { createMetrics } from '../../src/control/metrics.ts';
+import { createMetrics } from '../../src/operator/control/metrics.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
 import { EXACT, type SmallWorld, useSmallWorld } from './support/small-world.ts';

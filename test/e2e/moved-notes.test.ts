@@ -1,6 +1,6 @@
 // Tier: full. It runs a daemon with a CalDAV server and two simulated vendors.
 import { expect, test } from 'vitest';
-import { DAY_MS } from '../../src/model/time.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { firstAccount } from '../connectors/caldav/dav-target.ts';
 import { useRadicale } from '../support/radicale.ts';

@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
 import { type CalendarHands, googleHands, outlookHands } from '../../bench/calendar-hands.ts';
-import { status } from '../../src/control/status.ts';
-import type { TargetStatus } from '../../src/control/status-schemas.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
+import { status } from '../../src/operator/control/status.ts';
+import type { TargetStatus } from '../../src/operator/control/status-schemas.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Role } from '../../src/control/roles.ts';
-import { createLogger } from '../../src/log/create-logger.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { createLogger } from '../../src/core/log/create-logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
+import type { Role } from '../../src/operator/control/roles.ts';
 import { useRedis } from '../support/redis.ts';
 import { startSmallWorld } from './support/small-world.ts';
 

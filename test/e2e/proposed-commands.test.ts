@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { requireEntry } from '../../src/composition/open-connection.ts';
-import type { Status } from '../../src/control/status-schemas.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
+import { requireEntry } from '../../src/daemon/open-connection.ts';
 import { credentialLease } from '../../src/oauth/credential.ts';
+import type { Status } from '../../src/operator/control/status-schemas.ts';
 import { useRedis } from '../support/redis.ts';
 import { expectExact, type SmallWorld, tenantFile, useSmallWorld } from './support/small-world.ts';
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { status } from '../../src/control/status.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import type { RunReport } from '../../src/domain/runs.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
+import { status } from '../../src/operator/control/status.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';

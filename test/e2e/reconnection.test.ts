@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { compare } from '../../demo/compare.ts';
 import { readOutlookEvents } from '../../demo/read-targets.ts';
-import { auditNow } from '../../src/control/audit.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
+import { auditNow } from '../../src/operator/control/audit.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallTarget, SmallTenant, SmallWorldOptions } from './support/small-configuration.ts';

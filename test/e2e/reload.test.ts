@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon as startProcess } from '../../demo/daemon.ts';
-import type { Status } from '../../src/control/status-schemas.ts';
+import type { Status } from '../../src/operator/control/status-schemas.ts';
 import { keys, QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type DaemonProcess, startDaemon } from '../../demo/daemon.ts';
 import { startSmsSandbox } from '../../sandbox/sms/index.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { useRedis } from '../support/redis.ts';
 import { useShiftedTime } from '../support/shifted-time.ts';

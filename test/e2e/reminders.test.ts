@@ -2,10 +2,10 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';

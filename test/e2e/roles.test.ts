@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type DaemonProcess, startDaemon } from '../../demo/daemon.ts';
-import type { Role } from '../../src/control/roles.ts';
-import { status } from '../../src/control/status.ts';
+import type { Role } from '../../src/operator/control/roles.ts';
+import { status } from '../../src/operator/control/status.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallWorld } from './support/small-world.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProxiedAnswer, ProxiedRequest } from '../../sandbox/kit/fault-proxy.ts';
-import { status } from '../../src/control/status.ts';
+import { status } from '../../src/operator/control/status.ts';
 import { useRedis } from '../support/redis.ts';
 import { runUntilInSync, start } from './support/daemons.ts';
 import type { SmallTenant } from './support/small-configuration.ts';

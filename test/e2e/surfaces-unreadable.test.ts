@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { compose } from '../../src/composition/compose.ts';
-import { status } from '../../src/control/status.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
+import { compose } from '../../src/daemon/compose.ts';
 import { startDaemon } from '../../src/main.ts';
-import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { status } from '../../src/operator/control/status.ts';
 import { keys } from '../../src/state/keys.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { useRedis } from '../support/redis.ts';

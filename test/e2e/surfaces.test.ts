@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { timeOfTests } from '../support/redis-date.ts';
 import { DAEMON } from '../support/redis-users.ts';

@@ -1,11 +1,11 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
+import type { TriggerEvent } from '../../src/core/model/triggers.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
-import { DAY_MS } from '../../src/model/time.ts';
-import type { TriggerEvent } from '../../src/model/triggers.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';

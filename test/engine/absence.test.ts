@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, type Instant } from '../../src/core/model/time.ts';
 import { type Confirmation, evidenceOf, missesAfter, nothingMissing } from '../../src/engine/absence.ts';
-import { DAY_MS, HOUR_MS, type Instant } from '../../src/model/time.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 interface Row {

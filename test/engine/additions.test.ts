@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { auditTarget } from '../../src/engine/audit-target.ts';
 import { eraseRecords } from '../../src/features/forget/erase.ts';
 import { findRecords } from '../../src/features/forget/records.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';

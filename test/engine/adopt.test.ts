@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { RemoteItem } from '../../src/core/model/operations.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
 import { adopt, namesOf } from '../../src/engine/adopt.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { RemoteItem } from '../../src/model/operations.ts';
-import { atOnce } from '../../src/model/pieces.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);
 const ITEM: CalendarItem = {

@@ -1,12 +1,12 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { asksForPlan } from '../../src/engine/audit-target.ts';
 import { checkTarget } from '../../src/engine/check-target.ts';
 import { pushTarget } from '../../src/engine/push.ts';
 import { laneLease } from '../../src/engine/store.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { keys, QUEUE_PREFIX } from '../../src/state/keys.ts';
 import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Link, RemoteItem } from '../../src/core/model/operations.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { PendingChange } from '../../src/core/model/plan.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { CALENDAR_FORM, crmForm } from '../../src/domain/item-forms.ts';
 import { type AuditInput, asOtherWrite, audit, fieldsByHand } from '../../src/engine/audit.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Link, RemoteItem } from '../../src/model/operations.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { PendingChange } from '../../src/model/plan.ts';
-import { DAY_MS } from '../../src/model/time.ts';
 import { asOfFirstVersion, items, NOW, recordIds } from '../domain/arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor', CALENDAR_FORM);

@@ -1,7 +1,7 @@
 // Tier: quick. The model of a calendar and a small Redis need less than five seconds.
 import { expect, test, vi } from 'vitest';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import { checkTarget } from '../../src/engine/check-target.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';

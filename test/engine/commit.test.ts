@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { targetStatus } from '../../src/control/status.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/core/model/time.ts';
+import { targetStatus } from '../../src/operator/control/status.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, targetOf } from '../tenant/cycle.ts';

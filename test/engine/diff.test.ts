@@ -1,5 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import type { Link } from '../../src/core/model/operations.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { PendingChange, PlannedChange } from '../../src/core/model/plan.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/core/model/time.ts';
 import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
 import { describeAppointment } from '../../src/domain/mapping-sources.ts';
 import { type ProjectionPolicy, project } from '../../src/domain/project.ts';
@@ -14,11 +19,6 @@ import {
   restoring,
 } from '../../src/engine/diff.ts';
 import { createTargetIdentity, FingerprintMemory } from '../../src/engine/identity.ts';
-import type { Link } from '../../src/model/operations.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
 import {
   appointmentOf,
   asOfFirstVersion,

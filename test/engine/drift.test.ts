@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/core/model/operations.ts';
+import type { Hold } from '../../src/core/model/plan.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { approvedUnplanned, countDrift, differsByHand } from '../../src/engine/drift.ts';
 import type { Engine, EngineTarget } from '../../src/engine/ports.ts';
 import type { AuditRules } from '../../src/engine/target.ts';
-import type { Link } from '../../src/model/operations.ts';
-import type { Hold } from '../../src/model/plan.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { createModelTarget } from '../tenant/model-target.ts';
 import { openTarget } from '../tenant/open-tenant.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { PlannedChange } from '../../src/core/model/plan.ts';
 import { type GoneCounts, type GuardInput, goneShareOf, guard, holdAll } from '../../src/engine/guard.ts';
-import type { PlannedChange } from '../../src/model/plan.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 const LIMITS = { vanished: { share: 0.2, count: 10 }, cancelled: { share: 0.6, count: 50 } };

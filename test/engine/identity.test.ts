@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/core/model/items.ts';
 import { CALENDAR_FORM, crmForm } from '../../src/domain/item-forms.ts';
 import { createTargetIdentity, isSameContent } from '../../src/engine/identity.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
 import { asOfFirstVersion, items, recordIds } from '../domain/arbitraries.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);

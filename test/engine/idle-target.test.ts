@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/core/model/operations.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { HOUR_MS, hasPassed, MINUTE_MS, overlaps, type TimeSpan } from '../../src/core/model/time.ts';
 import { idleUntil } from '../../src/engine/idle-target.ts';
-import type { Link } from '../../src/model/operations.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { HOUR_MS, hasPassed, MINUTE_MS, overlaps, type TimeSpan } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 
 const PAST_MS = 10 * HOUR_MS;

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { Operation } from '../../src/core/model/operations.ts';
+import { DAY_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { STILL_ON_ITS_WAY_MS } from '../../src/engine/late-writes.ts';
-import type { Operation } from '../../src/model/operations.ts';
-import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, drain, NEVER, pull, targetOf } from '../tenant/cycle.ts';

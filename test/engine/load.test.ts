@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import { type Confirmation, nothingMissing } from '../../src/engine/absence.ts';
 import { planCycle } from '../../src/engine/cycle.ts';
 import { saysMore } from '../../src/engine/load.ts';
-import { MirrorError } from '../../src/model/errors.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf } from '../tenant/cycle.ts';
 import { openCalendarWorld, openCrmWorld } from '../tenant/world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { MirrorError, storedError } from '../../src/model/errors.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import { MirrorError, storedError } from '../../src/core/model/errors.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, pull } from '../tenant/cycle.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { Operation } from '../../src/model/operations.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { Operation } from '../../src/core/model/operations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, drain, pull, targetOf } from '../tenant/cycle.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import type { TargetInput } from '../../src/domain/cycle-input.ts';
 import { projectionsOf } from '../../src/domain/plan-targets.ts';
 import { planTargets } from '../../src/engine/plan-targets.ts';
 import type { Projections } from '../../src/engine/ports.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { atOnce } from '../../src/model/pieces.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { type CycleChoice, cycleInputOf, quiet } from '../domain/cycle-input.ts';
 import { patientOf } from '../tenant/world.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { PendingChange } from '../../src/core/model/plan.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { findAbandoned, type Knowledge } from '../../src/engine/plan.ts';
-import type { PendingChange } from '../../src/model/plan.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 60 * DAY_MS };

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { type Link, REASON_CODES, type ReasonCode } from '../../src/core/model/operations.ts';
+import type { PendingChange, PlannedChange } from '../../src/core/model/plan.ts';
 import type { PushedState } from '../../src/engine/diff.ts';
 import {
   auditRules,
@@ -9,8 +11,6 @@ import {
   withheldIn,
   withoutForbidden,
 } from '../../src/engine/policy.ts';
-import { type Link, REASON_CODES, type ReasonCode } from '../../src/model/operations.ts';
-import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 const WRITE_POLICIES = ['sync', 'upsert-only', 'create-only'] as const;

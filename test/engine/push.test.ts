@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { pushTarget } from '../../src/engine/push.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, drain, NEVER, pull, targetOf, twoCycles } from '../tenant/cycle.ts';

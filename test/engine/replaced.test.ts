@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Hold, PlannedChange } from '../../src/core/model/plan.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import {
   checkReading,
   mostShownIfReplaced,
@@ -11,8 +13,6 @@ import {
   replacesNearlyAll,
   rewrites,
 } from '../../src/engine/replaced.ts';
-import type { Hold, PlannedChange } from '../../src/model/plan.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
 
 const factsOf = (given: Partial<ReadingFacts>): ReadingFacts => ({
   ids: 0,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/core/model/operations.ts';
+import type { Hold, PlannedChange } from '../../src/core/model/plan.ts';
 import { type RestorationInput, unacceptedDrift, weighRestorations } from '../../src/engine/restorations.ts';
-import type { Link } from '../../src/model/operations.ts';
-import type { Hold, PlannedChange } from '../../src/model/plan.ts';
 import { NOW } from '../domain/arbitraries.ts';
 
 const LIMIT = { share: 0.2, count: 10 };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { MirrorError, type MirrorErrorOptions } from '../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { nextTry, nextTryInTarget, targetBackoffMs } from '../../src/engine/retry.ts';
-import { MirrorError, type MirrorErrorOptions } from '../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 
 function failure(options: Partial<MirrorErrorOptions> = {}): MirrorError {
   return new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later', ...options });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { PlannedChange } from '../../src/core/model/plan.ts';
 import { isDecided, NONE_HELD, NOTHING_PLANNED, type TargetPlan } from '../../src/engine/target-plan.ts';
-import type { PlannedChange } from '../../src/model/plan.ts';
 
 const CHANGE = { recordId: '1' } as PlannedChange;
 const decided = (changes: Partial<TargetPlan>) => isDecided({ ...NOTHING_PLANNED, ...changes } as TargetPlan);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openJsonCalendar } from '../../examples/json-calendar/connector.ts';
 import { jsonCalendar } from '../../examples/json-calendar/index.ts';
 import type { ProxyMatch } from '../../sandbox/kit/fault-proxy.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
 import type { OwnTarget, PersonsHands } from '../contract/cases/persons-own.ts';
 import { timed } from '../contract/contract-kit.ts';
 import type { ContractDialect, ContractServer, RemoteObject } from '../contract/contract-target.ts';

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
-import { MirrorError } from '../../src/model/errors.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import { inputOf } from './mutations.ts';
 import type { Parser } from './parser.ts';
 import { FAULTY } from './parsers/faulty.ts';

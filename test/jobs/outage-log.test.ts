@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { areInSync, book, type Clinic, HOST, openOutageWorld } from '../tenant/world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/core/model/time.ts';
 import { pushTarget } from '../../src/engine/push.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import type { OpenTarget } from '../../src/tenant/tenant.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';

@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { noSpans, silentLogger } from '../../src/core/log/logger.ts';
 import { type JobKinds, neverNeedless, type Schedules } from '../../src/jobs/job-kinds.ts';
 import { type JobQueues, openQueues } from '../../src/jobs/queues.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import { startWorkers } from '../../src/jobs/workers.ts';
-import { noSpans, silentLogger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

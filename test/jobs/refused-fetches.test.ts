@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { limitLines } from '../../src/core/log/limited.ts';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
+import { redisCodeIn } from '../../src/core/model/errors.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
-import { limitLines } from '../../src/log/limited.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
-import { redisCodeIn } from '../../src/model/errors.ts';
 import { openWorkQueues } from '../../src/tenant/work-queues.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
+import { noSpans, silentLogger } from '../../src/core/log/logger.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
-import { noSpans, silentLogger } from '../../src/log/logger.ts';
 import { JOBS, type JobHandlers, type JobName, type SharesOf } from '../../src/tenant/job-catalogue.ts';
 
 /** Options of the workers under test. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
 import { pushTarget } from '../../src/engine/push.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { JOBS, type JobHandlers, type JobName } from '../../src/tenant/job-catalogue.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import { openWorkQueues } from '../../src/tenant/work-queues.ts';

@@ -1,9 +1,9 @@
 import { Queue, Worker } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
 import { pushTarget } from '../../src/engine/push.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import { ForAnotherProcess, type Workers } from '../../src/jobs/workers.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { VendorErrors } from '../../src/connectors/errors.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import { type Code, forTenant, message, namesIn, render, SENTENCES } from '../../src/messages/message.ts';
-import { MirrorError } from '../../src/model/errors.ts';
 import { catalogues } from '../../tools/write-reference.ts';
 
 const SOURCE = join(import.meta.dirname, '../../src');

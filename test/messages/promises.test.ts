@@ -37,13 +37,13 @@ describe('a proposed command', () => {
     ["'lists: clinic-mirror restore --all <file>; then wait'", 'restore --all <x>'],
   ])('is found with its options, and a placeholder for each value: %s', (literal, command) => {
     const content = `tell(${literal.replaceAll('<>', '$' + '{value}')});`;
-    expect(found('src/control/a.ts', content)).toEqual([{ source: 'src/control/a.ts', command }]);
+    expect(found('src/operator/control/a.ts', content)).toEqual([{ source: 'src/operator/control/a.ts', command }]);
   });
 
   test('is not one in a description, a script or a sentence about the product', () => {
     const content = "tell('clinic-mirror writes nothing'); z.string().describe('for `clinic-mirror undo`');";
-    expect(found('src/control/a.ts', content)).toEqual([]);
-    expect(found('src/cli/completion.ts', "tell('clinic-mirror completion bash')")).toEqual([]);
+    expect(found('src/operator/control/a.ts', content)).toEqual([]);
+    expect(found('src/operator/cli/completion.ts', "tell('clinic-mirror completion bash')")).toEqual([]);
   });
 });
 

@@ -10,7 +10,7 @@ export interface Promised {
 }
 
 const UNKNOWN_NAMES = [
-  'test/cli/proposed-commands.test.ts',
+  'test/operator/cli/proposed-commands.test.ts',
   'shows the name that the refused command then accepts: %s',
 ] as const;
 const MANAGED = [
@@ -46,7 +46,7 @@ const PLANS = [
   'a plan shows what a cycle would do and writes nothing anywhere',
 ] as const;
 const NEW_PLAN = [
-  'test/cli/proposed-commands.test.ts',
+  'test/operator/cli/proposed-commands.test.ts',
   'a plan that no longer fits, or is not stored, is replaced by the saved plan, which is applied',
 ] as const;
 const SPEC = [
@@ -66,25 +66,32 @@ const FIRST_CALENDAR = [
 export const PROMISES: readonly Promised[] = [
   {
     command: 'why <x>',
-    by: ['no-such-code.similar', 'src/cli/check-commands.ts'],
+    by: ['no-such-code.similar', 'src/operator/cli/check-commands.ts'],
     effect: 'Explains the code.',
-    shownBy: ['test/cli/why-command.test.ts', 'a code is explained without a configuration, in at most 100 columns'],
+    shownBy: [
+      'test/operator/cli/why-command.test.ts',
+      'a code is explained without a configuration, in at most 100 columns',
+    ],
   },
   {
     command: 'accept-account <x> <x> <x>',
-    by: ['src/control/problems.ts', 'src/cli/login-command.ts', 'src/oauth/accounts.ts'],
+    by: ['src/operator/control/problems.ts', 'src/operator/cli/login-command.ts', 'src/oauth/accounts.ts'],
     effect: 'the connection is used, and its targets are written',
     shownBy: ACCOUNT,
   },
   {
     command: 'accept-account',
-    by: ['src/cli/render-status.ts'],
+    by: ['src/operator/cli/render-status.ts'],
     effect: 'the connection is used, and its targets are written',
     shownBy: ACCOUNT,
   },
   {
     command: 'accept-loss <x>',
-    by: ['src/control/installation-problems.ts', 'src/control/problems.ts', 'src/cli/render-status.ts'],
+    by: [
+      'src/operator/control/installation-problems.ts',
+      'src/operator/control/problems.ts',
+      'src/operator/cli/render-status.ts',
+    ],
     effect: 'patient data is written again, and the problem is gone',
     shownBy: [
       'test/e2e/restore.test.ts',
@@ -96,15 +103,18 @@ export const PROMISES: readonly Promised[] = [
     by: ['account-changed.remedy'],
     effect: 'the new account of the e-mail address signs in',
     shownBy: [
-      'test/http-server/access/sign-in.test.ts',
+      'test/operator/http-server/access/sign-in.test.ts',
       'an e-mail address stays with the account that used it first, and never changes an identity',
     ],
   },
   {
     command: 'access sign-in',
-    by: ['passphrase-wrong.remedy', 'sign-in-too-often.remedy', 'src/http-server/access/sign-in.ts'],
+    by: ['passphrase-wrong.remedy', 'sign-in-too-often.remedy', 'src/operator/http-server/access/sign-in.ts'],
     effect: 'a link signs the owner in and sets another passphrase',
-    shownBy: ['test/cli/proposed-commands.test.ts', 'the link that a host makes after %s sets another passphrase'],
+    shownBy: [
+      'test/operator/cli/proposed-commands.test.ts',
+      'the link that a host makes after %s sets another passphrase',
+    ],
   },
   {
     command: 'access token list',
@@ -116,26 +126,29 @@ export const PROMISES: readonly Promised[] = [
     command: 'access token revoke <x>',
     by: ['token-name-taken.remedy'],
     effect: 'the name is free for another token, and the former token is not valid',
-    shownBy: ['test/cli/proposed-commands.test.ts', 'the revoking of a token whose name is taken frees the name'],
+    shownBy: [
+      'test/operator/cli/proposed-commands.test.ts',
+      'the revoking of a token whose name is taken frees the name',
+    ],
   },
   {
     command: 'apply <x> <x>',
-    by: ['src/documents/plan.ts'],
+    by: ['src/operator/documents/plan.ts'],
     effect: 'the changes of the plan are written',
     shownBy: NEW_PLAN,
   },
   {
     command: 'audit <x>',
-    by: ['src/control/target-problems.ts'],
+    by: ['src/operator/control/target-problems.ts'],
     effect: 'shows the changes by hand',
     shownBy: [
-      'test/control/audit.test.ts',
+      'test/operator/control/audit.test.ts',
       'an audit on demand reports each target by its policy, and requests the cycle that restores',
     ],
   },
   {
     command: 'audit <x>',
-    by: ['src/cli/render-status.ts'],
+    by: ['src/operator/cli/render-status.ts'],
     effect: 'copies of events are removed',
     shownBy: [
       'test/tenant/surplus.test.ts',
@@ -144,34 +157,34 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'audit-log show<x>',
-    by: ['src/http-server/pages/activity.ts'],
+    by: ['src/operator/http-server/pages/activity.ts'],
     effect: 'shows the same actions',
     shownBy: [
-      'test/cli/render-audit-log.test.ts',
+      'test/operator/cli/render-audit-log.test.ts',
       'shows action, operator and result in a row, and the reason on the next line',
     ],
   },
   {
     command: 'changes <x> <x> --day <x>',
-    by: ['src/http-server/pages/history/history-page.ts'],
+    by: ['src/operator/http-server/pages/history/history-page.ts'],
     effect: 'shows the same changes of the day',
     shownBy: [
-      'test/documents/changes.test.ts',
+      'test/operator/documents/changes.test.ts',
       'a moved appointment has its times before and after, in lines of at most 100 characters',
     ],
   },
   {
     command: 'history <x><x> --days <x>',
-    by: ['src/http-server/pages/history/history-page.ts'],
+    by: ['src/operator/http-server/pages/history/history-page.ts'],
     effect: 'shows the same figures',
     shownBy: [
-      'test/cli/render-history.test.ts',
+      'test/operator/cli/render-history.test.ts',
       'targets have one line each, with a bar per hour and a dot without a proof, within 100 columns',
     ],
   },
   {
     command: 'audit-log verify',
-    by: ['src/cli/render-audit-log.ts'],
+    by: ['src/operator/cli/render-audit-log.ts'],
     effect: 'reports whether the records were changed',
     shownBy: [
       'test/e2e/audit-log.test.ts',
@@ -180,7 +193,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'backup --all all-tenants',
-    by: ['src/http-server/pages/installation-facts.ts'],
+    by: ['src/operator/http-server/pages/installation-facts.ts'],
     effect: 'writes a file that can be restored',
     shownBy: BACKUP,
   },
@@ -198,7 +211,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'clinic <x> <x>',
-    by: ['src/control/clinic-input.ts'],
+    by: ['src/operator/control/clinic-input.ts'],
     effect: 'lists records with their ids',
     shownBy: CLINIC,
   },
@@ -212,8 +225,8 @@ export const PROMISES: readonly Promised[] = [
     command: 'config check',
     by: [
       ...['first-remedy-check', 'mapping.all-templates', 'tenant-faulty.remedy', 'src/command-line.ts'],
-      'src/control/problems.ts',
-      ...['src/cli/render-administration.ts', 'src/cli/render-status.ts'],
+      'src/operator/control/problems.ts',
+      ...['src/operator/cli/render-administration.ts', 'src/operator/cli/render-status.ts'],
     ],
     effect: 'names each fault with its line, and succeeds after the correction',
     shownBy: FAULTS,
@@ -221,7 +234,7 @@ export const PROMISES: readonly Promised[] = [
   { command: 'credentials restore', by: ['backup-unknown.remedy'], effect: 'restores one tenant', shownBy: BACKUP },
   {
     command: 'doctor <x>',
-    by: ['src/control/forecasts.ts'],
+    by: ['src/operator/control/forecasts.ts'],
     effect: 'renews the resting connection, or shows why not',
     shownBy: [
       'test/e2e/proposed-commands.test.ts',
@@ -230,7 +243,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'explain <x> <x>',
-    by: ['src/http-server/pages/explain/explain-page.ts'],
+    by: ['src/operator/http-server/pages/explain/explain-page.ts'],
     effect: 'shows the state of the appointment in each target',
     shownBy: [
       'test/e2e/plan-and-explain.test.ts',
@@ -239,7 +252,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'feeds rotate <x> <x>',
-    by: ['src/cli/render-status.ts'],
+    by: ['src/operator/cli/render-status.ts'],
     effect: 'the feed has a URL',
     shownBy: [
       'test/e2e/proposed-commands.test.ts',
@@ -249,20 +262,20 @@ export const PROMISES: readonly Promised[] = [
   {
     command: 'health <x> <x>',
     by: [
-      'src/control/forecasts.ts',
-      'src/control/target-problems.ts',
-      'src/documents/plan.ts',
-      'src/http-server/pages/clinic/target.ts',
+      'src/operator/control/forecasts.ts',
+      'src/operator/control/target-problems.ts',
+      'src/operator/documents/plan.ts',
+      'src/operator/http-server/pages/clinic/target.ts',
     ],
     effect: 'lists failing and pending records with their reasons',
     shownBy: [
-      'test/control/health.test.ts',
+      'test/operator/control/health.test.ts',
       'health shows synchronized targets, exclusions with their reasons, and failures with begin and next try',
     ],
   },
   {
     command: 'health <x> <x>',
-    by: ['src/cli/render-status.ts'],
+    by: ['src/operator/cli/render-status.ts'],
     effect: 'lists copies of contacts',
     shownBy: [
       'test/tenant/refusals.test.ts',
@@ -271,15 +284,15 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'holds approve <x> <x> --seen <x>',
-    by: ['src/cli/render-decisions.ts', 'src/http-server/pages/holds/render-hold.ts'],
+    by: ['src/operator/cli/render-decisions.ts', 'src/operator/http-server/pages/holds/render-hold.ts'],
     effect: 'the held changes are written',
-    shownBy: ['test/cli/program.test.ts', 'is decided by the command that the list shows: %s'],
+    shownBy: ['test/operator/cli/program.test.ts', 'is decided by the command that the list shows: %s'],
   },
   {
     command: 'holds reject <x> <x> --seen <x>',
-    by: ['src/cli/render-decisions.ts'],
+    by: ['src/operator/cli/render-decisions.ts'],
     effect: 'the held changes are dropped',
-    shownBy: ['test/cli/program.test.ts', 'is decided by the command that the list shows: %s'],
+    shownBy: ['test/operator/cli/program.test.ts', 'is decided by the command that the list shows: %s'],
   },
   {
     command: 'holds list',
@@ -296,25 +309,34 @@ export const PROMISES: readonly Promised[] = [
   {
     command: 'holds list <x>',
     by: [
-      'src/cli/render-sync.ts',
-      'src/control/problems.ts',
-      'src/control/target-problems.ts',
-      'src/documents/plan.ts',
+      'src/operator/cli/render-sync.ts',
+      'src/operator/control/problems.ts',
+      'src/operator/control/target-problems.ts',
+      'src/operator/documents/plan.ts',
     ],
     effect: 'shows the hold and the command that decides it',
     shownBy: HOLD,
   },
   {
     command: 'init',
-    by: ['settings.no-settings.remedy', 'src/http-server/pages/overview.ts'],
+    by: ['settings.no-settings.remedy', 'src/operator/http-server/pages/overview.ts'],
     effect: 'creates the settings and a tenant, whose calendar can be synchronised',
     shownBy: FIRST_CALENDAR,
   },
   {
     command: 'login <x> <x>',
     by: [
-      ...['src/control/problems.ts', 'src/oauth/accounts.ts', 'src/oauth/error-classes.ts', 'src/oauth/errors.ts'],
-      ...['src/control/findings.ts', 'src/oauth/providers.ts', 'src/http-server/pages/clinic/connection.ts'],
+      ...[
+        'src/operator/control/problems.ts',
+        'src/oauth/accounts.ts',
+        'src/oauth/error-classes.ts',
+        'src/oauth/errors.ts',
+      ],
+      ...[
+        'src/operator/control/findings.ts',
+        'src/oauth/providers.ts',
+        'src/operator/http-server/pages/clinic/connection.ts',
+      ],
     ],
     effect: 'the connection is set up, and its targets are written',
     shownBy: [
@@ -324,7 +346,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'login <x> <x>',
-    by: ['src/control/forecasts.ts'],
+    by: ['src/operator/control/forecasts.ts'],
     effect: 'the connection begins a new life',
     shownBy: [
       'test/e2e/crm-logins.test.ts',
@@ -333,7 +355,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'login <x> <x>',
-    by: ['src/control/target-problems.ts'],
+    by: ['src/operator/control/target-problems.ts'],
     effect: 'the permissions of the user are read again',
     shownBy: [
       'test/e2e/users-and-scopes.test.ts',
@@ -351,10 +373,10 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'login <x> clinic',
-    by: ['src/cli/operation-texts.ts'],
+    by: ['src/operator/cli/operation-texts.ts'],
     effect: 'connects the clinic',
     shownBy: [
-      'test/cli/login-command.test.ts',
+      'test/operator/cli/login-command.test.ts',
       'a sign-in without a connection id connects the clinic, exits with 0 and shows the account',
     ],
   },
@@ -366,13 +388,13 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'logins links withdraw <x> <x>',
-    by: ['src/cli/login-command.ts'],
+    by: ['src/operator/cli/login-command.ts'],
     effect: 'the link is withdrawn',
     shownBy: UNKNOWN_NAMES,
   },
   {
     command: 'match <x> <x>',
-    by: ['src/cli/render-decisions.ts', 'src/documents/plan.ts'],
+    by: ['src/operator/cli/render-decisions.ts', 'src/operator/documents/plan.ts'],
     effect: 'contacts of patients are linked, and no second contact is created',
     shownBy: MATCH,
   },
@@ -400,7 +422,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'reminders explain <x> <x>',
-    by: ['src/control/problems.ts'],
+    by: ['src/operator/control/problems.ts'],
     effect: 'shows each message about the appointment',
     shownBy: [
       'test/e2e/reminder-journeys.test.ts',
@@ -409,13 +431,13 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'reminders reopen <x> <x>',
-    by: ['src/cli/render-status.ts', 'src/control/problems.ts'],
+    by: ['src/operator/cli/render-status.ts', 'src/operator/control/problems.ts'],
     effect: 'the channel sends again, and the problem is gone',
     shownBy: ['test/e2e/reminder-journeys.test.ts', 'a missing receiver closes its channel until an operator opens it'],
   },
   {
     command: 'reminders replies <x>',
-    by: ['src/control/problems.ts'],
+    by: ['src/operator/control/problems.ts'],
     effect: 'shows the replies and the command that ends the problem',
     shownBy: [
       'test/features/reminders/callbacks.test.ts',
@@ -424,7 +446,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'reminders upcoming <x>',
-    by: ['src/http-server/pages/clinic/page.ts'],
+    by: ['src/operator/http-server/pages/clinic/page.ts'],
     effect: 'lists every planned reminder',
     shownBy: ['test/features/reminders/reminders.test.ts', 'that are planned, the next one first'],
   },
@@ -436,10 +458,10 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'retry <x>',
-    by: ['src/control/incidents.ts'],
+    by: ['src/operator/control/incidents.ts'],
     effect: 'the daemon retries the server now',
     shownBy: [
-      'test/cli/retry.test.ts',
+      'test/operator/cli/retry.test.ts',
       'the command of the problem makes the daemon retry the server, and lists its clinics',
     ],
   },
@@ -472,7 +494,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'status --problems',
-    by: ['src/features/alerts/texts.ts', 'src/http-server/pages/overview.ts'],
+    by: ['src/features/alerts/texts.ts', 'src/operator/http-server/pages/overview.ts'],
     effect: 'shows every problem',
     shownBy: [
       'test/e2e/surfaces.test.ts',
@@ -481,10 +503,10 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'status',
-    by: ['src/http-server/pages/texts/installation.ts'],
+    by: ['src/operator/http-server/pages/texts/installation.ts'],
     effect: 'shows the same problems',
     shownBy: [
-      'test/http-server/pages/installation.test.ts',
+      'test/operator/http-server/pages/installation.test.ts',
       'shows the problems of the status in their part, with the next step',
     ],
   },
@@ -496,10 +518,10 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'status <x>',
-    by: ['src/cli/render-summary.ts', 'src/control/target-problems.ts'],
+    by: ['src/operator/cli/render-summary.ts', 'src/operator/control/target-problems.ts'],
     effect: 'shows the details of a tenant, with its unreadable records',
     shownBy: [
-      'test/control/status.test.ts',
+      'test/operator/control/status.test.ts',
       'one permanently unreadable row: the time stays, and status reports all but one record in sync as of the cycle',
     ],
   },
@@ -553,13 +575,13 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'sync <x>',
-    by: ['src/cli/render-decisions.ts'],
+    by: ['src/operator/cli/render-decisions.ts'],
     effect: 'writes the approved changes now',
     shownBy: HOLD,
   },
   {
     command: 'tenants accept --all',
-    by: ['managed-damaged.all-remedy', 'src/control/problems.ts'],
+    by: ['managed-damaged.all-remedy', 'src/operator/control/problems.ts'],
     effect: 'the missing tenants are no fault any more',
     shownBy: [
       'test/attacks/who-writes-redis-tenants.test.ts',
@@ -577,13 +599,13 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'tenants adopt <x>',
-    by: ['managed.in-file.remedy', 'src/http-server/pages/configuration.ts'],
+    by: ['managed.in-file.remedy', 'src/operator/http-server/pages/configuration.ts'],
     effect: 'the tenant of a file is managed',
     shownBy: MANAGED,
   },
   {
     command: 'tenants export <x>',
-    by: ['managed.revision-missing.remedy', 'src/control/installation.ts'],
+    by: ['managed.revision-missing.remedy', 'src/operator/control/installation.ts'],
     effect: 'shows the configuration with its revision, which a replacement takes',
     shownBy: MANAGED,
   },
@@ -601,25 +623,25 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'tenants replace <x> <x>',
-    by: ['src/control/installation.ts'],
+    by: ['src/operator/control/installation.ts'],
     effect: 'the changed configuration counts',
     shownBy: MANAGED,
   },
   {
     command: 'triggers reopen <x> <x>',
-    by: ['src/cli/render-triggers.ts', 'src/control/problems.ts'],
+    by: ['src/operator/cli/render-triggers.ts', 'src/operator/control/problems.ts'],
     effect: 'the endpoint receives what waits, and the problem is gone',
     shownBy: ['test/features/triggers/triggers.test.ts', 'is opened by an operator, and receives all waiting messages'],
   },
   {
     command: 'undo <x> --dry-run',
-    by: ['src/cli/render-decisions.ts', 'src/http-server/pages/clinic/undo.ts'],
+    by: ['src/operator/cli/render-decisions.ts', 'src/operator/http-server/pages/clinic/undo.ts'],
     effect: 'shows what an undo restores, and writes nothing',
     shownBy: UNDO,
   },
   {
     command: 'undo <x> --release',
-    by: ['src/cli/render-decisions.ts'],
+    by: ['src/operator/cli/render-decisions.ts'],
     effect: 'the rules of the target apply again',
     shownBy: UNDO,
   },

@@ -53,7 +53,10 @@ describe('a sentence of src', () => {
   });
 
   test('is prose if it is the text of an error, in a view of the terminal too', () => {
-    const source = readSource('src/cli/a.ts', "throw new MirrorError('the operator reads this sentence', DETAILS);");
+    const source = readSource(
+      'src/operator/cli/a.ts',
+      "throw new MirrorError('the operator reads this sentence', DETAILS);",
+    );
     expect(sentencesOf(source, 'code')).toEqual(['the operator reads this sentence']);
   });
 
@@ -65,9 +68,9 @@ describe('a sentence of src', () => {
       );
     };
     expect(kindsOf('src/features/undo/texts.ts')).toEqual(['page']);
-    expect(kindsOf('src/http-server/answers.ts')).toEqual(['page']);
+    expect(kindsOf('src/operator/http-server/answers.ts')).toEqual(['page']);
     expect(kindsOf('src/features/triggers/metrics.ts')).toEqual(['description']);
-    expect(kindsOf('src/cli/render-status.ts')).toEqual(['terminal']);
+    expect(kindsOf('src/operator/cli/render-status.ts')).toEqual(['terminal']);
     expect(kindsOf('src/setup/profile-finder/lists.ts')).toEqual(['page']);
     expect(kindsOf('src/features/undo/undo.ts')).toEqual(['code']);
   });
@@ -93,7 +96,7 @@ describe('a command that a sentence or a next step names', () => {
         .replaceAll(/\$\{[^{}]*\}/g, '<x>')
         .matchAll(/(.{0,20})(['`])(clinic-mirror [a-z][^'`"\n]*)\2/g),
     ].flatMap(([, before = '', , command = '']) =>
-      /update\($|why: $|=> $/.test(before) || /messages|texts|src\/codes\//.test(path)
+      /update\($|why: $|=> $/.test(before) || /messages|texts|src\/operator\/codes\//.test(path)
         ? []
         : [[path, command] as const],
     ),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { shownLine } from '../../src/core/model/text.ts';
 import { shown } from '../../src/messages/shown.ts';
-import { shownLine } from '../../src/model/text.ts';
 
 describe('a text of another party', () => {
   /** Letters of several scripts, joiners, and characters that act or hide. */

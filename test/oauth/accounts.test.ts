@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Account, Credential } from '../../src/model/credentials.ts';
-import { type Actor, MirrorError } from '../../src/model/errors.ts';
+import type { Account, Credential } from '../../src/core/model/credentials.ts';
+import { type Actor, MirrorError } from '../../src/core/model/errors.ts';
 import {
   accountOfClaims,
   accountOfHub,

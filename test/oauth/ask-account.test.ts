@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { newSigningKey, type SigningKey, signJwt, toJwks } from '../../sandbox/kit/oauth/jwt.ts';
-import { createLoginStore } from '../../src/control/login-stores.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { beginLogin, completeLogin, type LoginTarget } from '../../src/oauth/login.ts';
 import { googleProvider, microsoftProvider, type Provider } from '../../src/oauth/providers.ts';
+import { createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { useRedis } from '../support/redis.ts';
 import { NEVER, openWorker, RING } from './connection.ts';
 import { startTokenServer, tokensNamed } from './token-server.ts';

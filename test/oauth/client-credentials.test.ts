@@ -2,7 +2,7 @@ import { createHash, verify, X509Certificate } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import { createHttpClient } from '../../src/http/client.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
 import { createClientCredentialsAuthorizer } from '../../src/oauth/client-credentials.ts';
 import { microsoftProvider } from '../../src/oauth/providers.ts';
 import { paced } from '../support/pace.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { createHttpClient } from '../../src/http/client.ts';
-import type { Logger } from '../../src/log/logger.ts';
-import type { Credential } from '../../src/model/credentials.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import type { Logger } from '../../src/core/log/logger.ts';
+import type { Credential } from '../../src/core/model/credentials.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { createTokenAuthorizer } from '../../src/oauth/authorizer.ts';
 import type { ConnectionContext, CredentialStorage } from '../../src/oauth/credential.ts';
 import { DEFAULT_REFRESH_RULES } from '../../src/oauth/due.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, type Instant } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../../src/core/model/time.ts';
 import { credentialFromLogin, credentialFromRefresh } from '../../src/oauth/credential.ts';
 import type { TokenAnswer } from '../../src/oauth/token-requests.ts';
 

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createLoginStore } from '../../src/control/login-stores.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { type OAuthProviderSettings, oauthProvider } from '../../src/oauth/crm-providers.ts';
 import { beginLogin, completeLogin, disconnect, type LoginTarget } from '../../src/oauth/login.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
+import { createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { useRedis } from '../support/redis.ts';
 import { NEVER, openWorker, RING } from './connection.ts';
 import { startTokenServer, tokensNamed } from './token-server.ts';

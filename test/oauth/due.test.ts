@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Credential } from '../../src/model/credentials.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { Credential } from '../../src/core/model/credentials.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { accessRefreshAt, DEFAULT_REFRESH_RULES, dueForRefresh, keepAliveAt, spreadOf } from '../../src/oauth/due.ts';
 
 const START = 1_700_000_000_000;

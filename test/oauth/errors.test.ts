@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import * as openid from 'openid-client';
 import { describe, expect, test } from 'vitest';
-import { MirrorError } from '../../src/model/errors.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import {
   callbackError,
   loginEnded,

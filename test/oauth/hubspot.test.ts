@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type HubSpotSandboxOptions, startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
-import { createLoginStore } from '../../src/control/login-stores.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { createBearerAuthorizer } from '../../src/oauth/authorizer.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { hubSpotProvider } from '../../src/oauth/crm-providers.ts';
 import type { LoginTarget } from '../../src/oauth/login.ts';
 import { disconnect } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
+import { createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { useRedis } from '../support/redis.ts';
 import { forgetAccount, NEVER, openWorker, RING, refusedOnce } from './connection.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createLoginStore } from '../../src/control/login-stores.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { beginLogin, completeLogin, disconnect, type LoginTarget } from '../../src/oauth/login.ts';
+import { createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { useRedis } from '../support/redis.ts';
 import { connect, NEVER, openWorker, RING, SCOPES, TENANT } from './connection.ts';
 import { type Answer, oauthError, startTokenServer, tokensNamed } from './token-server.ts';

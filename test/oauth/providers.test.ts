@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type GraphSandbox, type GraphSandboxOptions, startGraphSandbox } from '../../sandbox/graph/index.ts';
-import { createLoginStore } from '../../src/control/login-stores.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { type DevicePrompt, loginByDevice } from '../../src/oauth/device-login.ts';
 import { disconnect, type LoginTarget, storeLogin } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import { microsoftProvider, missingScopes } from '../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
+import { createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NEVER, openWorker, RING } from './connection.ts';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { MirrorError } from '../../src/model/errors.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import { useRedis } from '../support/redis.ts';
 import { connect, NEVER, openWorker, refusedOnce } from './connection.ts';
 import { type Answer, oauthError, rotatingTokens, startTokenServer, tokensNamed } from './token-server.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { silentLogger } from '../../src/log/logger.ts';
-import type { Credential } from '../../src/model/credentials.ts';
-import { MirrorError } from '../../src/model/errors.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { Credential } from '../../src/core/model/credentials.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import type { CredentialStorage, HeldLease } from '../../src/oauth/credential.ts';
 import { createRefresher } from '../../src/oauth/refresh.ts';
 import type { TokenAnswer } from '../../src/oauth/token-requests.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type SalesforceSandboxOptions, startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
-import { createHttpClient } from '../../src/http/client.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
 import { salesforceProvider } from '../../src/oauth/crm-providers.ts';
 import { audienceOf, createSalesforceAppAuthorizer } from '../../src/oauth/salesforce-app.ts';
 import { paced } from '../support/pace.ts';

@@ -5,14 +5,14 @@ import {
   type SalesforceSandboxOptions,
   startSalesforceSandbox,
 } from '../../sandbox/salesforce/index.ts';
-import { createLoginStore } from '../../src/control/login-stores.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { salesforceProvider } from '../../src/oauth/crm-providers.ts';
 import { dueForRefresh } from '../../src/oauth/due.ts';
 import type { LoginTarget } from '../../src/oauth/login.ts';
 import { disconnect } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
+import { createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { connect, forgetAccount, NEVER, openWorker, RING, refusedOnce, TENANT, type Worker } from './connection.ts';

@@ -6,14 +6,14 @@ import {
   startClinicSandbox,
 } from '../../sandbox/clinic/index.ts';
 import { type GoogleSandboxOptions, startGoogleSandbox } from '../../sandbox/google/index.ts';
-import { createLoginStore } from '../../src/control/login-stores.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { type DevicePrompt, loginByDevice } from '../../src/oauth/device-login.ts';
 import { dueForRefresh } from '../../src/oauth/due.ts';
 import { disconnect, type LoginTarget, storeLogin } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import { clinicProvider, googleProvider, type Provider } from '../../src/oauth/providers.ts';
+import { createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { useRedis } from '../support/redis.ts';
 import { forgetAccount, NEVER, openWorker, RING, refusedOnce, type Worker } from './connection.ts';
 

@@ -1,9 +1,9 @@
 import { verify, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { oauthProvider } from '../../src/oauth/crm-providers.ts';
 import { clinicProvider, type Provider } from '../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGoogleSandbox } from '../../sandbox/google/index.ts';
-import { createHttpClient } from '../../src/http/client.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
 import { quotaUserOf } from '../../src/oauth/authorizer.ts';
 import { createServiceAccountAuthorizer } from '../../src/oauth/service-account.ts';
 import { paced } from '../support/pace.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { atOnce } from '../../src/model/pieces.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import type { ChannelDescription, ConnectorDescription } from '../../src/settings/configuration.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles, loadConfiguration } from '../../src/settings/configuration-files.ts';

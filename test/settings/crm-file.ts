@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { atOnce } from '../../src/model/pieces.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { checkCrm } from '../../src/settings/crm-checks.ts';
 import { type CrmFile, crmSchema } from '../../src/settings/crm-schema.ts';
 import { checkInPieces, FilePart } from '../../src/settings/describe-issue.ts';

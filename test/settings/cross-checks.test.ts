@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { connectors } from '../../src/connectors/registry.ts';
-import { atOnce } from '../../src/model/pieces.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { checkTenantReferences, type DefinedNames } from '../../src/settings/cross-checks.ts';
 import { faultLines, load, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 import { faultsOf, tenantWith } from './crm-file.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clinicScopes } from '../../src/composition/connections.ts';
+import { clinicScopes } from '../../src/daemon/connections.ts';
 import { signingSecret } from '../features/reminders/channels/bed.ts';
 import { ENV, faultLines, load, TENANT, writeConfiguration } from './configuration-directory.ts';
 

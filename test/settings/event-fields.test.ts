@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { FactSearch } from '../../src/core/model/patient-facts.ts';
 import { eventCheck } from '../../src/domain/egress.ts';
 import { fieldTeller } from '../../src/domain/field-changes.ts';
 import { type ProjectionPolicy, project } from '../../src/domain/project.ts';
-import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { ALLOWED_FIELDS, EVENT_FIELDS, fieldText, parseTitleFormat } from '../../src/settings/event-fields.ts';
 import { appointmentOf, NAMED_DIRECTORY, STATUSES } from '../domain/arbitraries.ts';

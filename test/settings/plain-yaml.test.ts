@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { atOnce } from '../../src/model/pieces.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { LONGEST_PLAIN, LONGEST_WITH_COMMENTS, parsePlainYaml } from '../../src/settings/plain-yaml.ts';
 import { FILE_LIMITS } from '../../src/settings/yaml-file.ts';
 import { parseYaml } from '../../src/settings/yaml-parser.ts';

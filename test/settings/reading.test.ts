@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { atOnce } from '../../src/model/pieces.ts';
-import { inPieces } from '../../src/pieces/in-pieces.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import { inPieces } from '../../src/core/pieces/in-pieces.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';

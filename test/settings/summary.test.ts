@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest';
-import type { AppointmentStatus } from '../../src/model/records.ts';
-import { didYouMean } from '../../src/model/text.ts';
+import type { AppointmentStatus } from '../../src/core/model/records.ts';
+import { didYouMean } from '../../src/core/model/text.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { renderConfigurationSummary } from '../../src/settings/summary.ts';
 import { ENV, load, TENANT, writeConfiguration } from './configuration-directory.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LineCounter, parseDocument, visit } from 'yaml';
-import { atOnce } from '../../src/model/pieces.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
 import { type ParsedYaml, parseYaml } from '../../src/settings/yaml-parser.ts';
 
 const MOST = 100_000;

@@ -1,5 +1,5 @@
 import { runWorker } from '../../bench/reminders/worker.ts';
-import type { Appointment } from '../../src/model/records.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { withSource } from '../support/with-source.ts';
 import { withReminders } from '../tenant/open-tenant.ts';

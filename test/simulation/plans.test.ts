@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Link } from '../../src/core/model/operations.ts';
+import { atOnce } from '../../src/core/model/pieces.ts';
+import type { PendingChange } from '../../src/core/model/plan.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/core/model/time.ts';
 import { CALENDAR_FORM } from '../../src/domain/item-forms.ts';
 import { describeAppointment } from '../../src/domain/mapping-sources.ts';
 import { project } from '../../src/domain/project.ts';
 import { absentCandidates, type Diff, diff, outlying } from '../../src/engine/diff.ts';
 import { createTargetIdentity } from '../../src/engine/identity.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Link } from '../../src/model/operations.ts';
-import { atOnce } from '../../src/model/pieces.ts';
-import type { PendingChange } from '../../src/model/plan.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../domain/arbitraries.ts';
 
 /** PLANS=10000 looks longer. */

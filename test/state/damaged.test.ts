@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
-import { treatmentOf } from '../../src/model/damaged-kinds.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
+import { treatmentOf } from '../../src/core/model/damaged-kinds.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { openDamagedStore, reportDamaged } from '../../src/state/damaged.ts';
 import { keys } from '../../src/state/keys.ts';
 import { NOW } from '../domain/arbitraries.ts';

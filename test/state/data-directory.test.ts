@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DAY_MS } from '../../src/model/time.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { highestMark, openDataDirectory } from '../../src/state/data-directory.ts';
 import { NOW } from '../domain/arbitraries.ts';
 

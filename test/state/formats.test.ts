@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Link } from '../../src/model/operations.ts';
+import type { Link } from '../../src/core/model/operations.ts';
 import { createLinkFormat } from '../../src/state/formats.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { someLinks } from './link-arbitraries.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { createHistoryStore, hourOf, localDayOf, recordPastOutage, targetsIn } from '../../src/state/history.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createOutageStore } from '../../src/state/outages.ts';

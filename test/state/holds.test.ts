@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Hold } from '../../src/model/plan.ts';
-import { DAY_MS } from '../../src/model/time.ts';
+import type { Hold } from '../../src/core/model/plan.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { createHoldStore, seenCode } from '../../src/state/holds.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { NOW } from '../domain/arbitraries.ts';

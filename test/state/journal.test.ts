@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { DAY_MS } from '../../src/model/time.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { createJournal, journalLine, openPins } from '../../src/state/journal.ts';
 import { keys } from '../../src/state/keys.ts';
 import { connectRedis } from '../../src/state/redis.ts';

@@ -2,25 +2,25 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { ALL_KEYS } from '../../src/composition/key-tables.ts';
+import { ALL_KEYS } from '../../src/daemon/key-tables.ts';
+import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
+import { createTenantFeeds } from '../../src/features/feeds/store.ts';
+import { triggerRedisKeys } from '../../src/features/triggers/keys.ts';
+import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import {
   createAccessTokenStore,
   createAccountRegistry,
   createPassphraseStore,
   createSessionStore,
-} from '../../src/control/access-stores.ts';
-import { controlKeys } from '../../src/control/keys.ts';
-import { createLoginLinks, createLoginStore } from '../../src/control/login-stores.ts';
-import { createClinicTenantStore } from '../../src/domain/clinic-tenant.ts';
-import { createTenantFeeds } from '../../src/features/feeds/store.ts';
-import { triggerRedisKeys } from '../../src/features/triggers/keys.ts';
-import { createTriggerStore } from '../../src/features/triggers/store.ts';
+} from '../../src/operator/control/access-stores.ts';
+import { controlKeys } from '../../src/operator/control/keys.ts';
+import { createLoginLinks, createLoginStore } from '../../src/operator/control/login-stores.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { KEY_PROTECTIONS } from '../../tools/redis-keys-table.ts';
-import { person } from '../control/acting.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { person } from '../operator/control/acting.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Link } from '../../src/model/operations.ts';
+import type { Link } from '../../src/core/model/operations.ts';
 import { recordIds } from '../domain/arbitraries.ts';
 
 /** In whole minutes, as most are, and in seconds. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
+import { CacheBudget } from '../../src/core/model/cache.ts';
+import type { Link } from '../../src/core/model/operations.ts';
 import type { Lease, OutboxEntry, OutboxSettlement } from '../../src/engine/store.ts';
-import { CacheBudget } from '../../src/model/cache.ts';
-import type { Link } from '../../src/model/operations.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox } from '../../src/state/outbox.ts';

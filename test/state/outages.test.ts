@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { createOutageStore, createUnansweredStore, PROBE_EVERY_MS, type WaitingWork } from '../../src/state/outages.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';

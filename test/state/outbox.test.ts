@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { Link } from '../../src/core/model/operations.ts';
+import type { PlannedChange } from '../../src/core/model/plan.ts';
 import type { Lease, OutboxEntry, OutboxSettlement } from '../../src/engine/store.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { Link } from '../../src/model/operations.ts';
-import type { PlannedChange } from '../../src/model/plan.ts';
 import { createJournal } from '../../src/state/journal.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';

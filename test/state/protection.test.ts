@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import { NOW } from '../domain/arbitraries.ts';

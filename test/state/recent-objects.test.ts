@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { createRecentObjects } from '../../src/state/recent-objects.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { NOW } from '../domain/arbitraries.ts';

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
+import { asMirrorError } from '../../src/core/model/errors.ts';
 import { render } from '../../src/messages/message.ts';
-import { asMirrorError } from '../../src/model/errors.ts';
 import type { RedisLocation } from '../../src/settings/redis-schema.ts';
 import { connectForWorkers, connectRedis, watchRedis } from '../../src/state/redis.ts';
 import { checkRedis } from '../../src/state/redis-check.ts';

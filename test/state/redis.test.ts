@@ -6,9 +6,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
+import { asMirrorError } from '../../src/core/model/errors.ts';
 import { render } from '../../src/messages/message.ts';
-import { asMirrorError } from '../../src/model/errors.ts';
 import type { RedisLocation } from '../../src/settings/redis-schema.ts';
 import { keys } from '../../src/state/keys.ts';
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MirrorError } from '../../src/model/errors.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import { createSealer, openSealed, type SealingKey } from '../../src/state/sealing.ts';
 import { useDamage } from '../support/damage.ts';
 

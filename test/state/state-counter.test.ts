@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { silentLogger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createStateCounter, identityFingerprint } from '../../src/state/state-counter.ts';
 import { NOW } from '../domain/arbitraries.ts';

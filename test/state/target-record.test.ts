@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { fieldOf, recordOf } from '../../src/state/target-record.ts';
 import { createTargetStore } from '../../src/state/targets.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/domain/runs.ts';
 import type { StoredTarget } from '../../src/engine/store.ts';
-import { DAY_MS } from '../../src/model/time.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { NOW } from '../domain/arbitraries.ts';

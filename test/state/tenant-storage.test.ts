@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { DAY_MS } from '../../src/model/time.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createTenantStorage, KeySizes } from '../../src/state/tenant-storage.ts';
 import { NOW } from '../domain/arbitraries.ts';

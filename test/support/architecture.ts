@@ -47,24 +47,24 @@ export const FEATURES = [
 /** The modules of src/, lowest first. A module imports only from lower lines. A folder of a module may be a module itself. */
 const LEVELS: readonly (readonly string[])[] = [
   ['messages'],
-  ['model', 'log'],
+  ['core/model', 'core/log'],
   ['described-api'],
-  ['pieces'],
+  ['core/pieces'],
   ['engine'],
   ['clinic/schema'],
   ['settings'],
-  ['http', 'mail'],
-  ['clinic', 'connectors', 'state', 'oauth', 'telemetry'],
+  ['core/http', 'core/mail'],
+  ['clinic', 'connectors', 'state', 'oauth', 'core/telemetry'],
   ['domain'],
   ['jobs'],
   ['tenant'],
-  ['control'],
-  ['documents', 'codes'],
-  ['operations'],
+  ['operator/control'],
+  ['operator/documents', 'operator/codes'],
+  ['operator/operations'],
   FEATURES,
   ['features'],
-  ['http-server', 'mcp-server', 'cli'],
-  ['composition', 'setup'],
+  ['operator/http-server', 'operator/mcp-server', 'operator/cli'],
+  ['daemon', 'setup'],
   ['main.ts'],
   ['command-line.ts'],
   ['cli.ts'],
@@ -80,7 +80,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 const WITHOUT_NETWORK = ['engine', 'domain', 'state'];
 
 /** Modules that receive only finished events and texts, never a patient. */
-const WITHOUT_PATIENTS = ['src/connectors/', 'src/features/reminders/channels/', 'src/http/'];
+const WITHOUT_PATIENTS = ['src/connectors/', 'src/features/reminders/channels/', 'src/core/http/'];
 
 /** Stores of the engine: `engine/store.ts` has their ports. */
 const STORES_OF_THE_ENGINE = ['links', 'outbox', 'targets', 'recent-objects', 'tombstones'];
@@ -95,7 +95,7 @@ export function featureBreaches(files: readonly SourceFile[]): string[] {
 
 /** Returns breaches of this rule: patient data is removed before the outgoing modules, so these modules import no patient types. */
 export function patientBreaches(files: readonly SourceFile[]): string[] {
-  const known = ['src/model/records.ts', 'src/model/patient-facts.ts'];
+  const known = ['src/core/model/records.ts', 'src/core/model/patient-facts.ts'];
   return relativeImports(files)
     .filter(({ from, to }) => known.includes(to) && WITHOUT_PATIENTS.some((place) => from.startsWith(place)))
     .map(({ place, to }) => `${place} imports ${to}: this module must not receive patients`);
@@ -113,10 +113,10 @@ const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['jobs'],
   ioredis: ['state', 'jobs'],
-  '@opentelemetry': ['telemetry'],
+  '@opentelemetry': ['core/telemetry'],
 };
 
-const PURE_MODULES = ['messages', 'engine', 'domain', 'model'];
+const PURE_MODULES = ['messages', 'engine', 'domain', 'core/model'];
 const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;
 const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now', 'Math.random'];
 
@@ -127,7 +127,7 @@ export const VENDOR_FILES = ['index.ts', 'connector.ts', 'schemas.ts', 'errors.t
  * Permitted module state: it belongs to the process, or never becomes invalid (timers' clock, the thread's queue, time zones, text
  * outlines).
  */
-const OWN_STATE = ['src/http/client.ts', 'src/model/time.ts', 'src/connectors/icalendar-zones.ts'];
+const OWN_STATE = ['src/core/http/client.ts', 'src/core/model/time.ts', 'src/connectors/icalendar-zones.ts'];
 
 const MAXIMUM_FUNCTION_LINES = 70;
 const MAXIMUM_PARAMETERS = 4;
@@ -327,9 +327,9 @@ export function parameterBreaches(files: readonly SourceFile[]): string[] {
 
 export function consoleBreaches(files: readonly SourceFile[]): string[] {
   return inSource(files)
-    .filter(({ path }) => !['cli', 'cli.ts'].includes(moduleOf(path)))
+    .filter(({ path }) => !['operator/cli', 'cli.ts'].includes(moduleOf(path)))
     .flatMap(({ path, tokens }) =>
-      linesWith(tokens, 'console.log').map((line) => `${path}:${line} uses console.log: use log/`),
+      linesWith(tokens, 'console.log').map((line) => `${path}:${line} uses console.log: use core/log/`),
     );
 }
 
@@ -381,17 +381,17 @@ export function stateBreaches(files: readonly SourceFile[]): string[] {
 }
 
 /** What opens tenants, works on whole ones, or hands them to features. */
-const WITH_WHOLE_TENANTS = ['composition', 'tenant'];
-const HANDING_TENANTS_ON = ['src/control/installation.ts', 'src/control/metrics.ts'];
+const WITH_WHOLE_TENANTS = ['daemon', 'tenant'];
+const HANDING_TENANTS_ON = ['src/operator/control/installation.ts', 'src/operator/control/metrics.ts'];
 
-/** A function takes the values of a tenant that it uses, or a small interface of its topic; composition/ builds the whole from parts. */
+/** A function takes the values of a tenant that it uses, or a small interface of its topic; daemon/ builds the whole from parts. */
 export function wholeTenantBreaches(files: readonly SourceFile[]): string[] {
   return inSource(files).flatMap(({ path, tokens }) => {
     const isWhole = WITH_WHOLE_TENANTS.includes(moduleOf(path)) || HANDING_TENANTS_ON.includes(path);
     return tokens.flatMap(({ text, line }, at) => {
       if (text !== 'OpenTenant') return [];
       const isSlice = tokens[at - 1]?.text === '<' && tokens[at - 2]?.text === 'Pick';
-      if (isSlice && moduleOf(path) !== 'composition')
+      if (isSlice && moduleOf(path) !== 'daemon')
         return [`${path}:${line} takes a slice of the tenant: declare an interface of what it uses`];
       const isOwn = isWhole || tokens[at - 1]?.text === 'interface';
       return isOwn ? [] : [`${path}:${line} names the whole tenant: declare what it uses`];
@@ -466,7 +466,7 @@ function inSource(files: readonly SourceFile[]): SourceFile[] {
 
 function mayImport(from: string, to: string): boolean {
   if (from === to) return true;
-  if (WITHOUT_NETWORK.includes(from) && to === 'http') return false;
+  if (WITHOUT_NETWORK.includes(from) && to === 'core/http') return false;
   return levelOf(to) !== -1 && levelOf(to) < levelOf(from);
 }
 

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander';
-import { commandsOf, createProgram } from '../../src/cli/program.ts';
+import { commandsOf, createProgram } from '../../src/operator/cli/program.ts';
 import { unusedOutside } from '../../tools/unused-outside.ts';
 
 /** A command as a document writes it. */

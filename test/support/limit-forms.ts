@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../src/model/time.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 
 export const BEGIN = Date.UTC(2026, 5, 15, 8);
 export const LIMIT_MS = 20_000;

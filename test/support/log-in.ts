@@ -1,6 +1,6 @@
-import type { Composition } from '../../src/composition/compose.ts';
-import { createLoginServices } from '../../src/composition/operator-services.ts';
-import { loginWithBrowser } from '../../src/control/logins.ts';
+import type { Composition } from '../../src/daemon/compose.ts';
+import { createLoginServices } from '../../src/daemon/operator-services.ts';
+import { loginWithBrowser } from '../../src/operator/control/logins.ts';
 import { paced } from './pace.ts';
 
 /** Authorises a connection like an operator in a browser. @param authorize visits a sign-in page and returns the URL of its redirect */

@@ -12,7 +12,7 @@ const LONG = [
   'test/fuzz/',
   'test/contract/',
   'test/oauth/many-processes',
-  'test/composition/alerts',
+  'test/daemon/alerts',
 ];
 
 /**

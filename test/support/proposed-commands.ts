@@ -13,7 +13,8 @@ export interface ProposedCommand {
 /** Texts for people. */
 const PROPOSING: ReadonlySet<TextRole> = new Set(['other', 'error']);
 /** Texts with commands that propose nothing: descriptions of settings and codes, completion scripts, the heading of a written file. */
-const NO_PROPOSALS = /-schema\.ts$|^src\/(?:codes\/[a-z-]+|cli\/completion|setup\/init\/settings-part)\.ts$/;
+const NO_PROPOSALS =
+  /-schema\.ts$|^src\/(?:operator\/(?:codes\/[a-z-]+|cli\/completion)|setup\/init\/settings-part)\.ts$/;
 /** Up to a quote, a redirection, punctuation of the sentence or the end of the line. */
 const NAMED = /clinic-mirror ((?:[^"`;,.:()<>|”»\n]|<[a-z]+>)+)/g;
 /** The configuration directory before the name of a command. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, pull, targetOf } from './cycle.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { targetStatus } from '../../src/control/status.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { auditTarget } from '../../src/engine/audit-target.ts';
 import type { Lease } from '../../src/engine/store.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS } from '../../src/model/time.ts';
+import { targetStatus } from '../../src/operator/control/status.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, asOfFirstVersion, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { CrmItem } from '../../src/core/model/items.ts';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import { auditTarget } from '../../src/engine/audit-target.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { CrmItem } from '../../src/model/items.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import { pushTarget } from '../../src/engine/push.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { pullTenant, pullWhenFree } from '../../src/tenant/pull.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';

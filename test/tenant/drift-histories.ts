@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { CalendarItem } from '../../src/model/items.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { cycle, targetOf, twoCycles } from './cycle.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { status } from '../../src/control/status.ts';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import { auditTarget } from '../../src/engine/audit-target.ts';
 import { pushTarget } from '../../src/engine/push.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
+import { status } from '../../src/operator/control/status.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
-import { openInstallation } from '../control/open-installation.ts';
 import { NOW } from '../domain/arbitraries.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { compileAppointmentRows } from '../../src/clinic/read/appointment-rows.ts';
-import { explain } from '../../src/control/explain.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { Appointment } from '../../src/core/model/records.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
+import { explain } from '../../src/operator/control/explain.ts';
 import { profileOf, type WrittenProfile } from '../clinic/open-client.ts';
-import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
 import { type CrmWorld, joined, openCrmWorld, patientOf, stateOf } from './world.ts';

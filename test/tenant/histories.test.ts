@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { Appointment, AppointmentStatus } from '../../src/core/model/records.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/core/model/time.ts';
 import { project } from '../../src/domain/project.ts';
 import { pushTarget } from '../../src/engine/push.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import type { OpenTarget, OpenTenant } from '../../src/tenant/tenant.ts';

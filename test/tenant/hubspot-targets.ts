@@ -1,8 +1,8 @@
 import type { HubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { hubspot } from '../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { paced } from '../support/pace.ts';
 import { targetOf } from './cycle.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HubSpotSandbox, startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
+import { SECOND_MS } from '../../src/core/model/time.ts';
 import { pushTarget } from '../../src/engine/push.ts';
-import { SECOND_MS } from '../../src/model/time.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';

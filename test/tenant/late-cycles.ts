@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
+import type { AppointmentStatus } from '../../src/core/model/records.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import type { RunReport } from '../../src/domain/runs.ts';
-import type { AppointmentStatus } from '../../src/model/records.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import type { TestRedis } from '../support/redis.ts';

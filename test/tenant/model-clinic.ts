@@ -1,9 +1,9 @@
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../../src/core/model/records.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../../src/core/model/snapshots.ts';
+import type { TimeWindow } from '../../src/core/model/time.ts';
+import { readingVisits } from '../../src/core/model/visits.ts';
 import type { ClinicSource } from '../../src/domain/clinic-requests.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../../src/model/records.ts';
-import type { AppointmentSnapshot, Lookup, Snapshot } from '../../src/model/snapshots.ts';
-import type { TimeWindow } from '../../src/model/time.ts';
-import { readingVisits } from '../../src/model/visits.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';
 
 /** A clinic in memory: answers for cycles, and controls for tests. */

@@ -5,11 +5,11 @@ import type {
   SubscriptionRequest,
   Subscriptions,
 } from '../../src/connectors/connector.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import type { CalendarItem } from '../../src/core/model/items.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/core/model/operations.ts';
+import type { Clock } from '../../src/core/model/time.ts';
 import type { RemoteChanges } from '../../src/engine/ports.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
-import type { Clock } from '../../src/model/time.ts';
 
 /** An event in the target. `ownerTag` is null for a foreign event. */
 export interface ModelObject {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import type { AppointmentStatus } from '../../src/core/model/records.ts';
+import { HOUR_MS, MINUTE_MS, overlaps } from '../../src/core/model/time.ts';
 import { next48hWindow, windowOf } from '../../src/domain/mapping-sources.ts';
 import type { RunReport } from '../../src/domain/runs.ts';
-import type { AppointmentStatus } from '../../src/model/records.ts';
-import { HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
+import { MirrorError, storedError } from '../../src/core/model/errors.ts';
 import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/domain/runs.ts';
 import { reminderKeys } from '../../src/features/reminders/keys.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
-import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import type { JobName } from '../../src/tenant/job-catalogue.ts';

@@ -1,3 +1,7 @@
+import { type Logger, noSpans, silentLogger } from '../../src/core/log/logger.ts';
+import { CacheBudget } from '../../src/core/model/cache.ts';
+import type { AppointmentStatus } from '../../src/core/model/records.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, watchClock } from '../../src/core/model/time.ts';
 import type { ClinicSource } from '../../src/domain/clinic-requests.ts';
 import { openForm } from '../../src/domain/open-crm.ts';
 import { createRunStore } from '../../src/domain/runs.ts';
@@ -9,10 +13,6 @@ import { reminderFollower } from '../../src/features/reminders/plan.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
 import { createReminderTraces } from '../../src/features/reminders/traces.ts';
 import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
-import { type Logger, noSpans, silentLogger } from '../../src/log/logger.ts';
-import { CacheBudget } from '../../src/model/cache.ts';
-import type { AppointmentStatus } from '../../src/model/records.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, watchClock } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createConfigVersion, leasesUnder } from '../../src/state/config-version.ts';
 import { createHistoryStore } from '../../src/state/history.ts';

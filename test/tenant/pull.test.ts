@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { targetStatus } from '../../src/control/status.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import type { RunReport } from '../../src/domain/runs.ts';
 import { render } from '../../src/messages/message.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { targetStatus } from '../../src/operator/control/status.ts';
 import { areCrmsElsewhere, areStreamsDue, pullAfresh, pullTenant, readStreamsInTurn } from '../../src/tenant/pull.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf } from '../domain/arbitraries.ts';

@@ -9,9 +9,9 @@ import { errors as outlook } from '../../src/connectors/outlook-calendar/errors.
 import { errors as restCrm } from '../../src/connectors/rest-crm/errors.ts';
 import { wholeRefusalOf as toSalesforceError } from '../../src/connectors/salesforce/errors.ts';
 import type { WireResponse } from '../../src/connectors/wire.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { asMirrorError, type MirrorError } from '../../src/core/model/errors.ts';
 import { targetBackoffMs } from '../../src/engine/retry.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { asMirrorError, type MirrorError } from '../../src/model/errors.ts';
 import { openBudgetShare } from '../../src/state/budget.ts';
 import { openClient, profileOf, unhurried } from '../clinic/open-client.ts';
 import { moveBudget } from '../state/budget-moves.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
-import { MirrorError } from '../../src/model/errors.ts';
+import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
 import { type MaintainedLogin, refreshTokens } from '../../src/tenant/refresh-tokens.ts';
 import { NOW } from '../domain/arbitraries.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
-import { renderHealth } from '../../src/cli/render-health.ts';
-import { tenantHealth } from '../../src/control/health.ts';
+import type { Patient } from '../../src/core/model/records.ts';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import { auditTarget } from '../../src/engine/audit-target.ts';
-import type { Patient } from '../../src/model/records.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
+import { renderHealth } from '../../src/operator/cli/render-health.ts';
+import { tenantHealth } from '../../src/operator/control/health.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
-import { openInstallation } from '../control/open-installation.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
 import { writeToEspoCrm } from './rest-crm-targets.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { KEY_OWNERS } from '../../src/composition/key-tables.ts';
+import { KEY_OWNERS } from '../../src/daemon/key-tables.ts';
 import type { Lease } from '../../src/engine/store.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';

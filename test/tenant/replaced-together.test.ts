@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/core/model/time.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
-import { DAY_MS } from '../../src/model/time.ts';
-import { openInstallation } from '../control/open-installation.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';

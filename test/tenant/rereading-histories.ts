@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { changedSince, openRememberingClinic, type Row, withEtags } from '../clinic/remembering-clinic.ts';

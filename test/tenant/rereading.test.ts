@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { renderStatus } from '../../src/cli/render-status.ts';
-import { status } from '../../src/control/status.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
+import { renderStatus } from '../../src/operator/cli/render-status.ts';
+import { status } from '../../src/operator/control/status.ts';
 import { pullTenant } from '../../src/tenant/pull.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
-import { openInstallation } from '../control/open-installation.ts';
+import { openInstallation } from '../operator/control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, wholeCycle } from './cycle.ts';
 import { createModelTarget } from './model-target.ts';

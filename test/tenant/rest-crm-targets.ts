@@ -1,9 +1,9 @@
 import type { RestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import type { Clock } from '../../src/model/time.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import type { Clock } from '../../src/core/model/time.ts';
 import type { OpenTarget } from '../../src/tenant/tenant.ts';
 import { paced } from '../support/pace.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
+import { SECOND_MS } from '../../src/core/model/time.ts';
 import { pushTarget } from '../../src/engine/push.ts';
-import { SECOND_MS } from '../../src/model/time.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';

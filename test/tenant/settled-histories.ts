@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { AppointmentStatus } from '../../src/model/records.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import type { AppointmentStatus } from '../../src/core/model/records.ts';
+import { HOUR_MS } from '../../src/core/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { OpenTenant } from '../../src/tenant/tenant.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';

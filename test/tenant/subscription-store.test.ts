@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MINUTE_MS } from '../../src/model/time.ts';
+import { MINUTE_MS } from '../../src/core/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { notificationStatus } from '../../src/control/status-view.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { MirrorError } from '../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/model/time.ts';
+import { notificationStatus } from '../../src/operator/control/status-view.ts';
 import { keys } from '../../src/state/keys.ts';
 import { isSubscriptionSecret } from '../../src/tenant/subscription-store.ts';
 import { maintainSubscriptions, withoutSubscriptions } from '../../src/tenant/subscriptions.ts';

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import { SECOND_MS } from '../../src/model/time.ts';
+import { createHttpClient } from '../../src/core/http/client.ts';
+import { silentLogger } from '../../src/core/log/logger.ts';
+import { SECOND_MS } from '../../src/core/model/time.ts';
 import type { ContractTarget } from '../contract/contract-target.ts';
 import { openGoogleTarget } from '../contract/google-calendar-target.ts';
 import { ACCOUNT, openOutlookTarget } from '../contract/outlook-calendar-target.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { appointmentOf, NOW } from '../domain/arbitraries.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';

@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Logger } from '../../src/core/log/logger.ts';
 import { neverNeedless } from '../../src/jobs/job-kinds.ts';
 import type { Workers } from '../../src/jobs/workers.ts';
-import type { Logger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import type { JobHandlers } from '../../src/tenant/job-catalogue.ts';
 import { openWorkQueues, type WorkQueues } from '../../src/tenant/work-queues.ts';

@@ -11,14 +11,14 @@ const SOURCES = {
   'package.json': '{ "type": "module", "dependencies": { "commander": "1.0.0" } }',
   // Awaits at its top level what imports a module of the start again.
   'src/cli.ts': `import { place } from './place.ts';
-const { compose } = await import('./composition/compose.ts');
+const { compose } = await import('./daemon/compose.ts');
 const { late } = await import('./late.ts');
 console.log(JSON.stringify([place(), compose(), late()]));
 `,
   'src/place.ts': `/** Names \`import.meta.url\` in a comment. */
 export const place = (): string => import.meta.url;
 `,
-  'src/composition/compose.ts': `import { Command } from 'commander';
+  'src/daemon/compose.ts': `import { Command } from 'commander';
 import { place } from '../place.ts';
 import { both } from '../both.ts';
 export const compose = (): unknown[] => [new Command('name').name(), place(), both()];

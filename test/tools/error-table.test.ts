@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ANY, vendorCodesOf } from '../../src/codes/vendor-codes.ts';
 import {
   COMMON,
   common,
@@ -8,6 +7,7 @@ import {
   NO_WORDS,
   type VendorErrors,
 } from '../../src/connectors/errors.ts';
+import { ANY, vendorCodesOf } from '../../src/operator/codes/vendor-codes.ts';
 import { renderCodes, renderErrors, renderSamples } from '../../tools/error-table.ts';
 
 const locked: ErrorKind = { actor: 'remote', retry: 'later', scope: 'item' };

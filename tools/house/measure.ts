@@ -35,12 +35,15 @@ const MANY_PARAMETERS = 4;
 const AMBIGUOUS = new Set(AMBIGUOUS_WORDS.flatMap(({ forms }) => forms));
 const SHARED_TEST_FILES = /(^|[/-])(world|bed|model|crew)s?([/.-]|$)/;
 
+/** Folders of `src/` that group modules. */
+const GROUPS = new Set(['core', 'operator']);
+
 /** Lines, code and files of `src/` by module, the largest first. */
 export function moduleRows(source: readonly Source[]): ModuleSize[] {
   const modules = new Map<string, ModuleSize>();
   for (const { path, lines, code } of source) {
     const [, folder = '', ...inner] = path.split('/');
-    const module = inner.length === 0 ? '(top)' : folder;
+    const module = inner.length === 0 ? '(top)' : GROUPS.has(folder) ? `${folder}/${inner[0]}` : folder;
     const size = modules.get(module) ?? { module, files: 0, lines: 0, code: 0 };
     modules.set(module, { module, files: size.files + 1, lines: size.lines + lines, code: size.code + code });
   }
@@ -124,7 +127,7 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     lines: sum([...source, ...scripts], (file) => file.lines),
     code: sum([...source, ...scripts], (file) => file.code),
     operations: sum(
-      source.filter(({ path }) => /^src\/(operations|features)\//.test(path)),
+      source.filter(({ path }) => /^src\/(operator\/operations|features)\//.test(path)),
       (file) => file.calls.filter((name) => name === 'operation').length,
     ),
     byHand: literalCalls(/^(route|registerTool)$/),
@@ -167,7 +170,7 @@ const FEWEST_BRANCHES = 3;
 
 /** Whether a file decides something that a test can get wrong. Texts of pages are functions too, which the tests of their pages read. */
 export function hasLogic({ path, branches }: Pick<Source, 'path' | 'branches'>): boolean {
-  return branches >= FEWEST_BRANCHES && !/^src\/(http-server\/pages|documents)\/texts\//.test(path);
+  return branches >= FEWEST_BRANCHES && !/^src\/operator\/(http-server\/pages|documents)\/texts\//.test(path);
 }
 
 /** Decides whether a text is a sentence: at least four words, most of them in lower case letters only. */
@@ -187,15 +190,15 @@ export type SentenceKind = 'page' | 'terminal' | 'code' | Exclude<TextRole, 'oth
 const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
   [
     'terminal',
-    /^src\/(cli\/.+|cli|command-line|settings\/summary|setup\/(init\/.+|[a-z-]+\/(command|render-profile-check|write-proposal)))\.ts$/,
+    /^src\/(operator\/cli\/.+|cli|command-line|settings\/summary|setup\/(init\/.+|[a-z-]+\/(command|render-profile-check|write-proposal)))\.ts$/,
   ],
   [
     'page',
-    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|codes\/|setup\/|features\/[a-z-]+\/texts\.ts)/,
+    /^src\/(operator\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|codes\/)|setup\/|features\/[a-z-]+\/texts\.ts)/,
   ],
   [
     'description',
-    /^src\/((control|features\/[a-z-]+)\/metric(s|-definitions)|http-server\/api\/openapi|mcp-server\/server)\.ts$/,
+    /^src\/((operator\/control|features\/[a-z-]+)\/metric(s|-definitions)|operator\/(http-server\/api\/openapi|mcp-server\/server))\.ts$/,
   ],
 ];
 

@@ -88,7 +88,7 @@ export const TERMS: readonly Term[] = [
   },
   {
     term: 'operation',
-    meaning: 'In `operations/`: one declared request of an operator. In a plan: one write to a target.',
+    meaning: 'In `operator/operations/`: one declared request of an operator. In a plan: one write to a target.',
   },
 ];
 

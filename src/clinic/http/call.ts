@@ -1,7 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import type { JsonObject } from '../../described-api/paths.ts';
-import { isHtml } from '../../http/answer.ts';
+import { isHtml } from '../../core/http/answer.ts';
 import {
   type Budget,
   type HttpClient,
@@ -9,13 +8,14 @@ import {
   type HttpResponse,
   type HttpStream,
   MEBIBYTE,
-} from '../../http/client.ts';
-import { passingWaitMs, retried } from '../../http/retry.ts';
-import type { Logger } from '../../log/logger.ts';
+} from '../../core/http/client.ts';
+import { passingWaitMs, retried } from '../../core/http/retry.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { pathSegment } from '../../core/model/path-segment.ts';
+import type { Clock } from '../../core/model/time.ts';
+import type { JsonObject } from '../../described-api/paths.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { pathSegment } from '../../model/path-segment.ts';
-import type { Clock } from '../../model/time.ts';
 import type { ClinicProfile, CompiledProfile } from '../schema/profile.ts';
 import type { ResourceName } from '../schema/resources.ts';
 import { clinicError, errorFromAnswer, saysAbsent } from './errors.ts';

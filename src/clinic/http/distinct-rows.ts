@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Pieces } from '../../model/pieces.ts';
+import type { Pieces } from '../../core/model/pieces.ts';
 
 /** Identities of a page's rows; null for a row without one. */
 type PageIds = readonly (string | null)[];

@@ -1,11 +1,11 @@
+import { isHtml } from '../../core/http/answer.ts';
+import type { HttpResponse } from '../../core/http/client.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../../core/model/backoff.ts';
+import { MirrorError, type MirrorErrorOptions } from '../../core/model/errors.ts';
+import { parseJson } from '../../core/model/json.ts';
 import { fieldNamesIn, textsAt } from '../../described-api/errors.ts';
 import { isJsonObject, valueAt } from '../../described-api/paths.ts';
-import { isHtml } from '../../http/answer.ts';
-import type { HttpResponse } from '../../http/client.ts';
 import { isCode, type Message, message, type Text } from '../../messages/message.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../../model/backoff.ts';
-import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
 import { OPERATIONS } from '../schema/operations.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Pieces } from '../../core/model/pieces.ts';
+import type { PartialReason } from '../../core/model/snapshots.ts';
+import { inPieces } from '../../core/pieces/in-pieces.ts';
 import { answerValue, hasMore, type PageAnswer, readCount, readNext, showsNext } from '../../described-api/answers.ts';
 import { nextLink } from '../../described-api/links.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { Pieces } from '../../model/pieces.ts';
-import type { PartialReason } from '../../model/snapshots.ts';
-import { inPieces } from '../../pieces/in-pieces.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
 import { type CountedPages, DistinctRows } from './distinct-rows.ts';
 import { anySign } from './more-rows.ts';

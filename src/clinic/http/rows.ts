@@ -1,7 +1,7 @@
+import type { InvalidRow } from '../../core/model/records.ts';
+import { STORED_LIMITS } from '../../core/model/stored-limits.ts';
+import { VISIT_SEPARATOR } from '../../core/model/visits.ts';
 import { followPath, type JsonObject, parsePath } from '../../described-api/paths.ts';
-import type { InvalidRow } from '../../model/records.ts';
-import { STORED_LIMITS } from '../../model/stored-limits.ts';
-import { VISIT_SEPARATOR } from '../../model/visits.ts';
 
 /** Reads one value of a JSON object; null if absent. */
 export type ValueReader = (row: JsonObject) => unknown;

@@ -1,15 +1,15 @@
-import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
-import { message } from '../../messages/message.ts';
-import { LONGEST_URL } from '../../model/items.ts';
+import { LONGEST_URL } from '../../core/model/items.ts';
 import type {
   Appointment,
   AppointmentPatient,
   AppointmentStatus,
   AppointmentTime,
   InvalidRow,
-} from '../../model/records.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { isOfSeveralPatients } from '../../model/visits.ts';
+} from '../../core/model/records.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
+import { isOfSeveralPatients } from '../../core/model/visits.ts';
+import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
+import { message } from '../../messages/message.ts';
 import { clinicError } from '../http/errors.ts';
 import { asId, compilePaths, folded, type Mapped, type ValueReader } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';

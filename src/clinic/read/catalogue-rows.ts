@@ -1,9 +1,9 @@
+import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../core/model/records.ts';
+import { STORED_LIMITS } from '../../core/model/stored-limits.ts';
+import { shortened } from '../../core/model/text.ts';
+import type { Report } from '../../core/model/triggers.ts';
+import { ianaZone } from '../../core/model/zone-names.ts';
 import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
-import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
-import { STORED_LIMITS } from '../../model/stored-limits.ts';
-import { shortened } from '../../model/text.ts';
-import type { Report } from '../../model/triggers.ts';
-import { ianaZone } from '../../model/zone-names.ts';
 import { asFlag, asId, compilePaths, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';

@@ -1,7 +1,7 @@
-import { eachInPieces, type Pieces } from '../../model/pieces.ts';
-import type { Appointment, InvalidRow } from '../../model/records.ts';
-import type { PartialReason } from '../../model/snapshots.ts';
-import { type Instant, sameOverlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
+import { eachInPieces, type Pieces } from '../../core/model/pieces.ts';
+import type { Appointment, InvalidRow } from '../../core/model/records.ts';
+import type { PartialReason } from '../../core/model/snapshots.ts';
+import { type Instant, sameOverlaps, type TimeSpan, type TimeWindow } from '../../core/model/time.ts';
 import type { Mapped } from '../http/rows.ts';
 import { isForeign } from './reading.ts';
 

@@ -1,6 +1,6 @@
-import type { Invoice } from '../../model/records.ts';
-import type { Lookup, Snapshot } from '../../model/snapshots.ts';
-import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import type { Invoice } from '../../core/model/records.ts';
+import type { Lookup, Snapshot } from '../../core/model/snapshots.ts';
+import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../../core/model/time.ts';
 import type { ClinicContext } from '../http/call.ts';
 import type { RowMapper } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';

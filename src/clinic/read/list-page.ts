@@ -1,5 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
+import { isHtml, joinedBody, readJson } from '../../core/http/answer.ts';
+import type { HttpResponse } from '../../core/http/client.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
+import {
+  afterSpace,
+  MOST_UNSPLIT_BYTES,
+  MOST_UNSPLIT_VALUES,
+  parseJson,
+  parseWithCost,
+} from '../../core/model/json.ts';
+import { objectsIn } from '../../core/model/json-list.ts';
+import type { Pieces } from '../../core/model/pieces.ts';
 import {
   followPath,
   ITSELF,
@@ -9,13 +21,7 @@ import {
   type PathStep,
   recordsAt,
 } from '../../described-api/paths.ts';
-import { isHtml, joinedBody, readJson } from '../../http/answer.ts';
-import type { HttpResponse } from '../../http/client.ts';
 import { message, type Text } from '../../messages/message.ts';
-import type { MirrorError } from '../../model/errors.ts';
-import { afterSpace, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES, parseJson, parseWithCost } from '../../model/json.ts';
-import { objectsIn } from '../../model/json-list.ts';
-import type { Pieces } from '../../model/pieces.ts';
 import { clinicError } from '../http/errors.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import type { ResourceName } from '../schema/resources.ts';

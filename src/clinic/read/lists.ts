@@ -1,12 +1,12 @@
+import type { HttpResponse } from '../../core/http/client.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import { MOST_VALUES } from '../../core/model/json.ts';
+import type { Appointment, InvalidRow } from '../../core/model/records.ts';
+import { countEach, type PartialReason, type Snapshot } from '../../core/model/snapshots.ts';
+import { inPieces } from '../../core/pieces/in-pieces.ts';
 import { isShownByRows } from '../../described-api/answers.ts';
 import { isJsonObject } from '../../described-api/paths.ts';
-import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { MOST_VALUES } from '../../model/json.ts';
-import type { Appointment, InvalidRow } from '../../model/records.ts';
-import { countEach, type PartialReason, type Snapshot } from '../../model/snapshots.ts';
-import { inPieces } from '../../pieces/in-pieces.ts';
 import { addressOf, addressOfLink, type ClinicCall, type ClinicContext, send } from '../http/call.ts';
 import { clinicError } from '../http/errors.ts';
 import {

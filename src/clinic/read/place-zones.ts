@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Agenda, Location } from '../../core/model/records.ts';
+import type { Instant } from '../../core/model/time.ts';
+import { ianaZone } from '../../core/model/zone-names.ts';
 import { compileAll, isJsonObject, type JsonObject } from '../../described-api/paths.ts';
-import type { Agenda, Location } from '../../model/records.ts';
-import type { Instant } from '../../model/time.ts';
-import { ianaZone } from '../../model/zone-names.ts';
 import { asId, compilePaths, type Mapped, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { fail } from './records.ts';

@@ -1,6 +1,6 @@
+import type { Lookup } from '../../core/model/snapshots.ts';
+import type { Instant, TimeWindow } from '../../core/model/time.ts';
 import { isJsonObject } from '../../described-api/paths.ts';
-import type { Lookup } from '../../model/snapshots.ts';
-import type { Instant, TimeWindow } from '../../model/time.ts';
 import type { ClinicContext } from '../http/call.ts';
 import type { RowMapper } from '../http/rows.ts';
 import type { FieldPaths, RecordOf, Shape } from '../schema/fields.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { HttpResponse } from '../../http/client.ts';
-import type { CacheBudget, Cached } from '../../model/cache.ts';
-import { lazily } from '../../model/cache.ts';
-import type { Pieces } from '../../model/pieces.ts';
-import type { InvalidRow } from '../../model/records.ts';
-import type { Instant, TimeWindow } from '../../model/time.ts';
+import type { HttpResponse } from '../../core/http/client.ts';
+import type { CacheBudget, Cached } from '../../core/model/cache.ts';
+import { lazily } from '../../core/model/cache.ts';
+import type { Pieces } from '../../core/model/pieces.ts';
+import type { InvalidRow } from '../../core/model/records.ts';
+import type { Instant, TimeWindow } from '../../core/model/time.ts';
 import type { CountedPages } from '../http/distinct-rows.ts';
 import { COUNT_HEADERS } from '../http/more-rows.ts';
 import type { ReceivedPage } from '../http/paging.ts';

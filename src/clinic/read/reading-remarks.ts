@@ -1,9 +1,9 @@
+import type { Appointment } from '../../core/model/records.ts';
+import type { ReadingRemark } from '../../core/model/run-schemas.ts';
+import type { Snapshot } from '../../core/model/snapshots.ts';
+import { isZone } from '../../core/model/time.ts';
+import { ianaOfWindows, ianaZone, usualZoneOf } from '../../core/model/zone-names.ts';
 import { isJsonObject, type JsonObject, leadsIn, type PathStep, parsePath } from '../../described-api/paths.ts';
-import type { Appointment } from '../../model/records.ts';
-import type { ReadingRemark } from '../../model/run-schemas.ts';
-import type { Snapshot } from '../../model/snapshots.ts';
-import { isZone } from '../../model/time.ts';
-import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
 import { APART, type RowMapper } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';

@@ -1,11 +1,11 @@
+import { readJson } from '../../core/http/answer.ts';
+import type { HttpResponse } from '../../core/http/client.ts';
+import { type LongNumbers, longNumbersIn, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES } from '../../core/model/json.ts';
+import type { InvalidRow } from '../../core/model/records.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
+import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../../core/model/time.ts';
 import { ITSELF, isJsonObject, type JsonObject, valueAt } from '../../described-api/paths.ts';
-import { readJson } from '../../http/answer.ts';
-import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
-import { type LongNumbers, longNumbersIn, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES } from '../../model/json.ts';
-import type { InvalidRow } from '../../model/records.ts';
-import type { Lookup } from '../../model/snapshots.ts';
-import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../../model/time.ts';
 import { addressOf, type ClinicContext, send } from '../http/call.ts';
 import { clinicError, saysAbsent } from '../http/errors.ts';
 import { asId, compilePaths, type RowMapper } from '../http/rows.ts';

@@ -1,5 +1,5 @@
-import type { Appointment } from '../../model/records.ts';
-import type { ReadingRemark } from '../../model/run-schemas.ts';
+import type { Appointment } from '../../core/model/records.ts';
+import type { ReadingRemark } from '../../core/model/run-schemas.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { compileIds, type FieldReader } from './records.ts';
 

@@ -1,7 +1,6 @@
-import { headersOf } from '../../described-api/answers.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
-import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../core/model/records.ts';
+import { type AppointmentSnapshot, countEach, type PartialReason } from '../../core/model/snapshots.ts';
 import {
   CLOCK_TOLERANCE_MS,
   DAY_MS,
@@ -11,8 +10,9 @@ import {
   overlaps,
   SECOND_MS,
   type TimeWindow,
-} from '../../model/time.ts';
-import { inPieces } from '../../pieces/in-pieces.ts';
+} from '../../core/model/time.ts';
+import { inPieces } from '../../core/pieces/in-pieces.ts';
+import { headersOf } from '../../described-api/answers.ts';
 import type { ClinicContext } from '../http/call.ts';
 import type { Mapped, RowMapper } from '../http/rows.ts';
 import { parameterWith } from '../schema/paging.ts';

@@ -1,6 +1,6 @@
-import { plainText } from '../../model/text.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, offsetMs, SECOND_MS } from '../../model/time.ts';
-import { ianaZone } from '../../model/zone-names.ts';
+import { plainText } from '../../core/model/text.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, offsetMs, SECOND_MS } from '../../core/model/time.ts';
+import { ianaZone } from '../../core/model/zone-names.ts';
 import { APART } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 

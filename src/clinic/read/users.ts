@@ -1,7 +1,7 @@
+import { readJson } from '../../core/http/answer.ts';
+import { MirrorError } from '../../core/model/errors.ts';
 import { ITSELF, isJsonObject, type JsonObject, valueAt } from '../../described-api/paths.ts';
-import { readJson } from '../../http/answer.ts';
 import { message, type Text } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, send } from '../http/call.ts';
 import { clinicError } from '../http/errors.ts';

@@ -48,7 +48,7 @@ const INVOICE = `${TENANT}/invoices/{invoiceId}`;
 
 /**
  * Every operation of specification section 4, in the specification's order. Errors, logs and metrics use these names (`clinic.<name>`). The
- * names of the operator's questions are derived from them (`control/clinic-question.ts`).
+ * names of the operator's questions are derived from them (`operator/control/clinic-question.ts`).
  */
 export const OPERATIONS: readonly ClinicOperation[] = [
   operation('userInfo.read', null, 'GET', '/v2/userinfo'),

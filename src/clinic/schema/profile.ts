@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { NAME, NAME_REMEDY } from '../../core/model/text.ts';
+import { isZone, ZONE_REMEDY } from '../../core/model/time.ts';
+import { ianaOfWindows } from '../../core/model/zone-names.ts';
 import { errorPaths } from '../../described-api/errors.ts';
 import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
 import { issueText, message } from '../../messages/message.ts';
-import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { isZone, ZONE_REMEDY } from '../../model/time.ts';
-import { ianaOfWindows } from '../../model/zone-names.ts';
 import { field, fieldPaths, fullName } from './fields.ts';
 import { pagingSchema, valuedParameter } from './paging.ts';
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { APPOINTMENT_STATUSES as STATUSES } from '../../core/model/records.ts';
 import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
 import { issueText, message } from '../../messages/message.ts';
-import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
 import { choiceWords, fieldPaths, fullName, isNested, type ScalarKind, type Shape } from './fields.ts';
 import { pagingSchema, parameter, valuedParameter } from './paging.ts';
 import {

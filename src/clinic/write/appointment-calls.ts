@@ -1,8 +1,8 @@
+import { MirrorError } from '../../core/model/errors.ts';
+import type { AppointmentStatus } from '../../core/model/records.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
 import type { JsonObject } from '../../described-api/paths.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { AppointmentStatus } from '../../model/records.ts';
-import type { Lookup } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, type ClinicCall, send } from '../http/call.ts';
 import { clinicError, errorFromAnswer, saysAbsent } from '../http/errors.ts';

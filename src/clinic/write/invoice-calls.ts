@@ -1,6 +1,6 @@
-import { retried } from '../../http/retry.ts';
+import { retried } from '../../core/http/retry.ts';
+import { MirrorError } from '../../core/model/errors.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, downloadPdf, type PdfDownload, send } from '../http/call.ts';
 import { clinicError, saysOutOfSequence } from '../http/errors.ts';

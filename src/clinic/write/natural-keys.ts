@@ -1,6 +1,6 @@
+import type { MirrorError } from '../../core/model/errors.ts';
+import { SECOND_MS } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import type { MirrorError } from '../../model/errors.ts';
-import { SECOND_MS } from '../../model/time.ts';
 import { clinicError } from '../http/errors.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import type { ListPage } from '../read/lists.ts';

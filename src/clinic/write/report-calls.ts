@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { MirrorError } from '../../core/model/errors.ts';
 import type { JsonObject } from '../../described-api/paths.ts';
 import { message, type Text } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import {
   addressOf,

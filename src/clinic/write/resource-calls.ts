@@ -1,9 +1,9 @@
+import type { HttpResponse } from '../../core/http/client.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { type LongNumbers, withLongNumbers } from '../../core/model/json.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
 import type { JsonObject } from '../../described-api/paths.ts';
-import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { type LongNumbers, withLongNumbers } from '../../model/json.ts';
-import type { Lookup } from '../../model/snapshots.ts';
 import { addressOf, type ClinicCall, type ClinicContext, send } from '../http/call.ts';
 import { clinicError, saysAbsent } from '../http/errors.ts';
 import { APART, type RowMapper } from '../http/rows.ts';

@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
 import { type JsonObject, parsePath, setAtPath, valueAt } from '../../described-api/paths.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { compilePaths } from '../http/rows.ts';
 import { durationIn } from '../read/appointment-rows.ts';
 import { splitInterval } from '../read/intervals.ts';

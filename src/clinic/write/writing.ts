@@ -1,7 +1,7 @@
+import type { MirrorError } from '../../core/model/errors.ts';
+import { exactNumber, parseJson } from '../../core/model/json.ts';
 import { isJsonObject, type JsonObject, parsePath, setAtPath, valueAt } from '../../described-api/paths.ts';
 import { message, type Text } from '../../messages/message.ts';
-import type { MirrorError } from '../../model/errors.ts';
-import { exactNumber, parseJson } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';
 import { APART, asId, compilePaths } from '../http/rows.ts';
 import type { RowZone } from '../read/place-zones.ts';

@@ -1,4 +1,4 @@
-import { MirrorError } from '../../model/errors.ts';
+import { MirrorError } from '../../core/model/errors.ts';
 import { type Owner, ownerText, ownOfMarked, refuseOtherKey } from '../owner.ts';
 import { child, childrenOf, escapeXml, type XmlElement } from '../xml.ts';
 import { errors } from './errors.ts';

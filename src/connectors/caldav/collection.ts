@@ -1,6 +1,6 @@
-import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { badId } from '../../model/path-segment.ts';
-import type { Clock } from '../../model/time.ts';
+import type { ItemKey, RemoteItem } from '../../core/model/operations.ts';
+import { badId } from '../../core/model/path-segment.ts';
+import type { Clock } from '../../core/model/time.ts';
 import { mayHoldTheirs } from '../event-content.ts';
 import { NO_LABELS, type Owned, ownedBy, ownedPart } from '../labels.ts';
 import { escapeXml } from '../xml.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { CalendarItem } from '../../core/model/items.ts';
+import type { Operation, Outcome, Written } from '../../core/model/operations.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
 import type { RemoteChanges } from '../../engine/ports.ts';
-import type { CalendarItem } from '../../model/items.ts';
-import type { Operation, Outcome, Written } from '../../model/operations.ts';
-import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import { askedAlone, inTurn, resolveOutcomes } from '../outcomes.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
-import type { CalendarItem, ItemTime, Presets } from '../../model/items.ts';
-import { atOnce, eachInPieces, type Pieces } from '../../model/pieces.ts';
-import { foldLines } from '../../model/text.ts';
-import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import type { CalendarItem, ItemTime, Presets } from '../../core/model/items.ts';
+import { atOnce, eachInPieces, type Pieces } from '../../core/model/pieces.ts';
+import { foldLines } from '../../core/model/text.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
 import {
   type DescriptionParts,
   fromPresetsText,

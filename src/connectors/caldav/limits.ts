@@ -1,4 +1,4 @@
-import { MEBIBYTE } from '../../http/client.ts';
+import { MEBIBYTE } from '../../core/http/client.ts';
 
 /** Operations that one `apply` runs in sequence. Each operation is a separate request, since CalDAV has no batch of writes. */
 export const BATCH_SIZE = 20;

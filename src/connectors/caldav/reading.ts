@@ -1,9 +1,9 @@
-import { MirrorError } from '../../model/errors.ts';
-import type { ItemTime } from '../../model/items.ts';
-import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
-import type { TimeWindow } from '../../model/time.ts';
-import { inPieces, pause } from '../../pieces/in-pieces.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { ItemTime } from '../../core/model/items.ts';
+import type { ItemKey, RemoteItem } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
+import { inPieces, pause } from '../../core/pieces/in-pieces.ts';
 import type { RemoteIds } from '../connector.ts';
 import { MOST_CHARACTERS } from '../icalendar.ts';
 import { type Body, decoded, escapeXml, LONGEST_PIECE } from '../xml.ts';

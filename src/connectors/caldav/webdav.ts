@@ -1,10 +1,10 @@
 import { getDomain } from 'tldts';
-import type { HttpResponse } from '../../http/client.ts';
-import { answerTooLarge } from '../../http/transport.ts';
+import type { HttpResponse } from '../../core/http/client.ts';
+import { answerTooLarge } from '../../core/http/transport.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { storableTag } from '../../core/model/stored-limits.ts';
+import { pause } from '../../core/pieces/in-pieces.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { storableTag } from '../../model/stored-limits.ts';
-import { pause } from '../../pieces/in-pieces.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { type Body, bytesIn, child, childrenOf, parseXml, type XmlElement } from '../xml.ts';
 import { errors } from './errors.ts';

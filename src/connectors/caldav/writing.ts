@@ -1,5 +1,5 @@
-import type { MirrorError } from '../../model/errors.ts';
-import type { Deletion, Operation, Outcome, Update, Write, WriteEffect } from '../../model/operations.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
+import type { Deletion, Operation, Outcome, Update, Write, WriteEffect } from '../../core/model/operations.ts';
 import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS, recoveredParts } from '../event-content.ts';
 import { areOfWrite, labelsOf } from '../labels.ts';
 import { deletedWith, effectOf } from '../outcomes.ts';

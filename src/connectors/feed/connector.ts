@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
-import type { FeedEntry, FeedStore } from '../../model/feeds.ts';
-import type { CalendarItem } from '../../model/items.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
-import { type Instant, overlaps, type TimeWindow } from '../../model/time.ts';
+import type { FeedEntry, FeedStore } from '../../core/model/feeds.ts';
+import type { CalendarItem } from '../../core/model/items.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../../core/model/operations.ts';
+import { type Instant, overlaps, type TimeWindow } from '../../core/model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { addInstant, addText, addTimes, carriable } from '../icalendar.ts';
 import { spanOf } from '../icalendar-zones.ts';

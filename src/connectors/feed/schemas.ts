@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS } from '../../model/time.ts';
+import { DAY_MS } from '../../core/model/time.ts';
 
 /** Largest number of events per `apply`, stored in sequence with a Redis command each. Own choice. */
 export const BATCH_SIZE = 100;

@@ -1,4 +1,4 @@
-import type { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
 import type {
   Deleted,
   Deletion,
@@ -9,9 +9,9 @@ import type {
   Update,
   Write,
   WriteEffect,
-} from '../../model/operations.ts';
-import { pathSegment } from '../../model/path-segment.ts';
-import { storableTag } from '../../model/stored-limits.ts';
+} from '../../core/model/operations.ts';
+import { pathSegment } from '../../core/model/path-segment.ts';
+import { storableTag } from '../../core/model/stored-limits.ts';
 import { deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { labelsOf } from '../labels.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type CalendarItem, COLOURS, type ItemTime, type Presets } from '../../model/items.ts';
-import type { RemoteItem } from '../../model/operations.ts';
-import { storableTag } from '../../model/stored-limits.ts';
-import { shortened } from '../../model/text.ts';
-import { isZone, toZonedIso } from '../../model/time.ts';
+import { type CalendarItem, COLOURS, type ItemTime, type Presets } from '../../core/model/items.ts';
+import type { RemoteItem } from '../../core/model/operations.ts';
+import { storableTag } from '../../core/model/stored-limits.ts';
+import { shortened } from '../../core/model/text.ts';
+import { isZone, toZonedIso } from '../../core/model/time.ts';
 import {
   BLANK_ITEM,
   type DescriptionParts,

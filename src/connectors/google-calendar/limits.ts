@@ -1,5 +1,5 @@
-import { MEBIBYTE } from '../../http/client.ts';
-import { DAY_MS, HOUR_MS } from '../../model/time.ts';
+import { MEBIBYTE } from '../../core/http/client.ts';
+import { DAY_MS, HOUR_MS } from '../../core/model/time.ts';
 
 /** Root URL of the Calendar API v3. */
 export const DEFAULT_ROOT_URL = 'https://www.googleapis.com';

@@ -1,5 +1,5 @@
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { Instant } from '../../model/time.ts';
+import { asMirrorError, type MirrorError } from '../../core/model/errors.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type {
   NotificationEvent,
   NotificationRequest,

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { HttpClient } from '../../http/client.ts';
-import type { MirrorError } from '../../model/errors.ts';
-import { type Clock, isZone } from '../../model/time.ts';
+import type { HttpClient } from '../../core/http/client.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
+import { type Clock, isZone } from '../../core/model/time.ts';
 import type { Authorizer } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { withLogin } from '../flow.ts';

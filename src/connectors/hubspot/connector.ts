@@ -1,9 +1,9 @@
+import { asMirrorError, type MirrorError } from '../../core/model/errors.ts';
+import type { CrmItem, MappedProperty } from '../../core/model/items.ts';
+import { isDeletion, isWrite, type Operation, type Outcome, type RemoteItem } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { CrmItem, MappedProperty } from '../../model/items.ts';
-import { isDeletion, isWrite, type Operation, type Outcome, type RemoteItem } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
-import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';

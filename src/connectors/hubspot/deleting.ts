@@ -1,6 +1,6 @@
-import type { CrmItem } from '../../model/items.ts';
-import type { Deletion } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import type { Deletion } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
 import { logUnemptied } from '../outcomes.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, type Refusal, readRefusal, requireNothing } from './errors.ts';

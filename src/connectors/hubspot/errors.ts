@@ -1,7 +1,7 @@
+import type { MirrorError } from '../../core/model/errors.ts';
+import { parseJson } from '../../core/model/json.ts';
+import { DAY_MS, type Instant, offsetMs } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import type { MirrorError } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
-import { DAY_MS, type Instant, offsetMs } from '../../model/time.ts';
 import { authorization, COMMON, common, contract, defineErrors, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import {

@@ -1,7 +1,7 @@
-import type { Logger } from '../../log/logger.ts';
-import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../model/items.ts';
-import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
-import { DAY_MS } from '../../model/time.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../core/model/items.ts';
+import type { ItemKey, Operation, RemoteItem } from '../../core/model/operations.ts';
+import { DAY_MS } from '../../core/model/time.ts';
 import type { Choices } from '../fitting.ts';
 import { belongingOf, ownedByStamp, type Stamp, stampedPart, toStamp } from '../owner.ts';
 import type { HubSpotClient, Paths } from './client.ts';

@@ -1,6 +1,6 @@
-import { MEBIBYTE } from '../../http/client.ts';
-import type { StreamName } from '../../model/items.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { MEBIBYTE } from '../../core/http/client.ts';
+import type { StreamName } from '../../core/model/items.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
 
 /** Root URL of the API (developers.hubspot.com, API overview). */
 export const DEFAULT_API_URL = 'https://api.hubapi.com';
@@ -21,7 +21,7 @@ export const TYPE_IDS: Readonly<Record<string, string>> = { contacts: '0-1', dea
 export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
 /**
- * Values in an answer, as `model/json` counts them: four times those of a page of 200 objects with a hundred properties each. The list of
+ * Values in an answer, as `core/model/json` counts them: four times those of a page of 200 objects with a hundred properties each. The list of
  * properties may have more, because of its options. Own choice.
  */
 export const MOST_ANSWER_VALUES = 200_000;

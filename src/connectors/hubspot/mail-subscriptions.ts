@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import type { ItemKey } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
 import { parsedBy } from '../errors.ts';
 import { errors, namesIn } from './errors.ts';
 import type { Scope } from './from-model.ts';

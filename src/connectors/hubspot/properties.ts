@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { MappedProperty, PropertyKind } from '../../core/model/items.ts';
+import { MOST_VALUES } from '../../core/model/json.ts';
 import { message, type Text } from '../../messages/message.ts';
-import type { MappedProperty, PropertyKind } from '../../model/items.ts';
-import { MOST_VALUES } from '../../model/json.ts';
 import { parsedBy } from '../errors.ts';
 import { KEY_OF_NOTHING } from '../find-apart.ts';
 import { type Choices, chooseAll, chooseOptions, type ListOption } from '../fitting.ts';

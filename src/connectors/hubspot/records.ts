@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { CrmItem } from '../../model/items.ts';
-import { type ItemKey, isUpdate, type Update, type Write } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import { type ItemKey, isUpdate, type Update, type Write } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, readEach, walkPages } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';

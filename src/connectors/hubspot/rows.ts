@@ -1,7 +1,7 @@
-import type { MirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import type { ItemKey } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
 import type { Holder } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';

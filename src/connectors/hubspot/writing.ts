@@ -1,7 +1,7 @@
-import { asMirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Outcome, Write } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
+import { asMirrorError } from '../../core/model/errors.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import type { ItemKey, Outcome, Write } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
 import { effectOf, notSent } from '../outcomes.ts';
 import { errors } from './errors.ts';
 import { type Row, type Scope, type StoredRecord, toItem, toValues } from './from-model.ts';

@@ -5,11 +5,11 @@ import {
   type Middleware,
   ResponseType,
 } from '@microsoft/microsoft-graph-client';
-import { isHtml } from '../../http/answer.ts';
-import type { HttpClient, HttpResponse } from '../../http/client.ts';
-import { retryAfterMs, serverNow } from '../../http/retry.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import type { Clock } from '../../model/time.ts';
+import { isHtml } from '../../core/http/answer.ts';
+import type { HttpClient, HttpResponse } from '../../core/http/client.ts';
+import { retryAfterMs, serverNow } from '../../core/http/retry.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import type { Clock } from '../../core/model/time.ts';
 import type { Authorizer } from '../connector.ts';
 import { type BatchAnswer, createBatchSender, isRefusedWhole, type SendCalls } from '../flow.ts';
 import type { Mutex } from '../shared-state.ts';

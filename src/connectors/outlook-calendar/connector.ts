@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import type { CalendarItem } from '../../core/model/items.ts';
+import type { RemoteItem } from '../../core/model/operations.ts';
+import { pathSegment } from '../../core/model/path-segment.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
 import type { RemoteChanges } from '../../engine/ports.ts';
-import type { CalendarItem } from '../../model/items.ts';
-import type { RemoteItem } from '../../model/operations.ts';
-import { pathSegment } from '../../model/path-segment.ts';
-import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';

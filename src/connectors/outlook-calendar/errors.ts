@@ -1,4 +1,4 @@
-import type { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
 import {
   authorization,
   COMMON,

@@ -1,5 +1,5 @@
-import type { MirrorError } from '../../model/errors.ts';
-import type { ItemTime } from '../../model/items.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
+import type { ItemTime } from '../../core/model/items.ts';
 import type {
   Deletion,
   ItemKey,
@@ -9,9 +9,9 @@ import type {
   Update,
   Write,
   WriteEffect,
-} from '../../model/operations.ts';
-import { pathSegment } from '../../model/path-segment.ts';
-import { storableTag } from '../../model/stored-limits.ts';
+} from '../../core/model/operations.ts';
+import { pathSegment } from '../../core/model/path-segment.ts';
+import { storableTag } from '../../core/model/stored-limits.ts';
 import { BLANK_ITEM, deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { labelsOf } from '../labels.ts';

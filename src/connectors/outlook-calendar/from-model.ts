@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CalendarItem, ItemTime, Presets } from '../../model/items.ts';
-import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { storableTag } from '../../model/stored-limits.ts';
-import { isVisible, shortened } from '../../model/text.ts';
-import { type Instant, isZone, meansOnly, offsetMs, toZonedIso } from '../../model/time.ts';
+import type { CalendarItem, ItemTime, Presets } from '../../core/model/items.ts';
+import type { ItemKey, RemoteItem } from '../../core/model/operations.ts';
+import { storableTag } from '../../core/model/stored-limits.ts';
+import { isVisible, shortened } from '../../core/model/text.ts';
+import { type Instant, isZone, meansOnly, offsetMs, toZonedIso } from '../../core/model/time.ts';
 import {
   BLANK_ITEM,
   type DescriptionParts,

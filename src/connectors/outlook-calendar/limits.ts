@@ -1,5 +1,5 @@
-import { MEBIBYTE } from '../../http/client.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { MEBIBYTE } from '../../core/http/client.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
 
 /** Root URL of Graph; national clouds have other hosts (learn.microsoft.com/graph/deployments). */
 export const DEFAULT_ROOT_URL = 'https://graph.microsoft.com';
@@ -23,7 +23,7 @@ export const CONCURRENCY = 1;
 export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
 /**
- * Values in an answer, as `model/json` counts them: five times those of a page of events with twenty attendees each. Own choice.
+ * Values in an answer, as `core/model/json` counts them: five times those of a page of events with twenty attendees each. Own choice.
  */
 export const MOST_ANSWER_VALUES = 200_000;
 

@@ -1,4 +1,4 @@
-import { pathSegment } from '../../model/path-segment.ts';
+import { pathSegment } from '../../core/model/path-segment.ts';
 import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
 import { errors } from './errors.ts';
 import { API_VERSION, EVENT_FIELDS, EVENTS_PAGE_SIZE, PROPERTIES } from './limits.ts';

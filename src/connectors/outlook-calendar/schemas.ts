@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isZone, ZONE_REMEDY } from '../../core/model/time.ts';
 import { issueText, message } from '../../messages/message.ts';
-import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { OWN_CALENDAR } from '../owner.ts';
 import { DEFAULT_ROOT_URL, LARGEST_PAGE } from './limits.ts';
 

@@ -1,7 +1,7 @@
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
-import { pathSegment } from '../../model/path-segment.ts';
-import type { Clock, Instant } from '../../model/time.ts';
+import { asMirrorError, type MirrorError } from '../../core/model/errors.ts';
+import { parseJson } from '../../core/model/json.ts';
+import { pathSegment } from '../../core/model/path-segment.ts';
+import type { Clock, Instant } from '../../core/model/time.ts';
 import type {
   NotificationEvent,
   NotificationRequest,

@@ -1,10 +1,10 @@
+import { isHtml } from '../../core/http/answer.ts';
+import type { HttpClient, HttpResponse } from '../../core/http/client.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { MOST_UNSPLIT_VALUES } from '../../core/model/json.ts';
+import { isPathSegment } from '../../core/model/path-segment.ts';
 import { isJsonObject } from '../../described-api/paths.ts';
 import { renderBody, renderText } from '../../described-api/templates.ts';
-import { isHtml } from '../../http/answer.ts';
-import type { HttpClient, HttpResponse } from '../../http/client.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { MOST_UNSPLIT_VALUES } from '../../model/json.ts';
-import { isPathSegment } from '../../model/path-segment.ts';
 import type { Authorizer } from '../connector.ts';
 import { bodyOf, type WireResponse } from '../wire.ts';
 import type { CrmCall, CrmValues } from './description.ts';

@@ -1,7 +1,7 @@
+import { asMirrorError, type MirrorError } from '../../core/model/errors.ts';
+import type { CrmItem } from '../../core/model/items.ts';
 import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import { pageAt } from '../../described-api/templates.ts';
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
 import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { KEY_OF_NOTHING } from '../find-apart.ts';

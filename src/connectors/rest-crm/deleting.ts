@@ -1,8 +1,8 @@
+import { asMirrorError, type MirrorError } from '../../core/model/errors.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import type { Deletion, Operation, Outcome } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
 import { valueAt } from '../../described-api/paths.ts';
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
-import type { Deletion, Operation, Outcome } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
 import { concernsOneItem, failed, inTurn, notSent } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { isMissing, speaksOf } from './client.ts';

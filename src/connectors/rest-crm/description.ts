@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isTransportHeader } from '../../core/model/header-names.ts';
+import type { StreamName } from '../../core/model/items.ts';
 import { errorPaths } from '../../described-api/errors.ts';
 import { type PagingStyle, pagingStyles } from '../../described-api/paging.ts';
 import { listPath, path, paths, wholePath } from '../../described-api/path-schemas.ts';
@@ -6,8 +8,6 @@ import { ITSELF } from '../../described-api/paths.ts';
 import { pageAt, placeholdersIn } from '../../described-api/templates.ts';
 import { valueStyles } from '../../described-api/value-styles.ts';
 import { issueText, message, type Text } from '../../messages/message.ts';
-import { isTransportHeader } from '../../model/header-names.ts';
-import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
 

@@ -1,6 +1,6 @@
+import type { MirrorError } from '../../core/model/errors.ts';
 import { fieldNamesIn, textsAt } from '../../described-api/errors.ts';
 import { valueAt } from '../../described-api/paths.ts';
-import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, contract, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';

@@ -1,10 +1,10 @@
+import type { Logger } from '../../core/log/logger.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../core/model/items.ts';
+import type { ItemKey, Operation, RemoteItem } from '../../core/model/operations.ts';
+import { storableTag } from '../../core/model/stored-limits.ts';
 import { ITSELF, isJsonObject, type JsonObject, parsePath, setAtPath, valueAt } from '../../described-api/paths.ts';
 import { newObject } from '../../described-api/templates.ts';
 import { readValue, renderValue } from '../../described-api/value-styles.ts';
-import type { Logger } from '../../log/logger.ts';
-import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../model/items.ts';
-import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
-import { storableTag } from '../../model/stored-limits.ts';
 import type { ContactStamp } from '../connector.ts';
 import type { Choices, PropertyRule } from '../fitting.ts';
 import { belongingOf, ownedByStamp, stampedPart, toStamp } from '../owner.ts';

@@ -1,5 +1,5 @@
-import type { CrmItem } from '../../model/items.ts';
-import { SECOND_MS } from '../../model/time.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import { SECOND_MS } from '../../core/model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
 import { erasedStreams, hasContacts } from './description.ts';

@@ -1,4 +1,4 @@
-import { MEBIBYTE } from '../../http/client.ts';
+import { MEBIBYTE } from '../../core/http/client.ts';
 
 /** Operations of one `apply`. Zoho CRM accepts 100 objects in one upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
 export const BATCH_SIZE = 100;

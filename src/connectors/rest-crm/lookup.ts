@@ -1,8 +1,8 @@
+import type { CrmItem } from '../../core/model/items.ts';
+import type { ItemKey, Operation, RemoteItem } from '../../core/model/operations.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
 import { answerValue, hasMore, readCount, readNext } from '../../described-api/answers.ts';
 import { isJsonObject, listRoute, recordsAt, valueAt } from '../../described-api/paths.ts';
-import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
-import type { TimeWindow } from '../../model/time.ts';
 import { guardWalk, readEach } from '../wire.ts';
 import type { CrmAnswer } from './client.ts';
 import type { CrmCall, CrmResource } from './description.ts';

@@ -1,8 +1,8 @@
+import { asMirrorError, type MirrorError } from '../../core/model/errors.ts';
+import type { CrmItem, PropertyValue } from '../../core/model/items.ts';
+import type { ItemKey, Operation, Outcome, Write, WriteEffect } from '../../core/model/operations.ts';
 import { isJsonObject, valueAt } from '../../described-api/paths.ts';
 import { renderBody } from '../../described-api/templates.ts';
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { CrmItem, PropertyValue } from '../../model/items.ts';
-import type { ItemKey, Operation, Outcome, Write, WriteEffect } from '../../model/operations.ts';
 import { effectOf, failed, inTurn, notSent, resolveOutcomes } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { type CrmAnswer, isMissing, speaksOf } from './client.ts';

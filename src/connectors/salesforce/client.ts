@@ -1,7 +1,7 @@
-import { isHtml } from '../../http/answer.ts';
-import type { HttpResponse } from '../../http/client.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import type { Instant } from '../../model/time.ts';
+import { isHtml } from '../../core/http/answer.ts';
+import type { HttpResponse } from '../../core/http/client.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { Mutex } from '../shared-state.ts';

@@ -1,8 +1,8 @@
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
-import { isDeletion, isWrite, type Operation } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
-import type { TimeWindow } from '../../model/time.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import { isDeletion, isWrite, type Operation } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
 import type { Connector, ConnectorContext, ContactStamp, Contacts, ExistingContact } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';

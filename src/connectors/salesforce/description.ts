@@ -1,5 +1,5 @@
+import type { MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../core/model/items.ts';
 import { message, type Text } from '../../messages/message.ts';
-import type { MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../model/items.ts';
 import type { CrmContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import type { PropertyRule, PropertyRules, TextForm } from '../fitting.ts';

@@ -1,4 +1,4 @@
-import type { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
 import { authorization, COMMON, common, defineErrors, type ErrorKind, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import { API_LIMIT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';

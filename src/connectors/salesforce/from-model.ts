@@ -1,5 +1,5 @@
-import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
-import type { RemoteItem, Write } from '../../model/operations.ts';
+import type { CrmItem, PropertyKind, PropertyValue } from '../../core/model/items.ts';
+import type { RemoteItem, Write } from '../../core/model/operations.ts';
 import { belongingOf, ownedByStamp, stampedPart, toStamp } from '../owner.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';

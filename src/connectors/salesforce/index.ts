@@ -1,4 +1,4 @@
-import type { CrmItem } from '../../model/items.ts';
+import type { CrmItem } from '../../core/model/items.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY, REFUSALS } from './limits.ts';

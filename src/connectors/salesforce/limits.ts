@@ -1,6 +1,6 @@
-import { MEBIBYTE } from '../../http/client.ts';
-import type { Refusal } from '../../model/items.ts';
-import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
+import { MEBIBYTE } from '../../core/http/client.ts';
+import type { Refusal } from '../../core/model/items.ts';
+import { HOUR_MS, MINUTE_MS } from '../../core/model/time.ts';
 
 /** Version of the REST API, unless the settings contain a version. Retired versions return 404 or 410. */
 export const API_VERSION = '68.0';

@@ -1,8 +1,8 @@
-import type { Logger } from '../../log/logger.ts';
-import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
-import type { TimeWindow } from '../../model/time.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import type { ItemKey, RemoteItem } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
 import { parsedBy } from '../errors.ts';
 import { readEach, type WireResponse, walkPages } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';

@@ -1,7 +1,7 @@
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Outcome, Write } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import type { CrmItem } from '../../core/model/items.ts';
+import type { ItemKey, Outcome, Write } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
 import { effectOf, failed } from '../outcomes.ts';
 import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';

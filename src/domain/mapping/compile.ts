@@ -1,7 +1,7 @@
-import { guardFormula } from '../../model/csv.ts';
-import type { PropertyKind, PropertyValue } from '../../model/items.ts';
-import { STORED_LIMITS } from '../../model/stored-limits.ts';
-import { formatText, type TextFormat, valuesOf } from '../../model/text-format.ts';
+import { guardFormula } from '../../core/model/csv.ts';
+import type { PropertyKind, PropertyValue } from '../../core/model/items.ts';
+import { STORED_LIMITS } from '../../core/model/stored-limits.ts';
+import { formatText, type TextFormat, valuesOf } from '../../core/model/text-format.ts';
 import type { CrmCondition, CrmFile, CrmRule } from '../../settings/crm-schema.ts';
 import { type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-schema.ts';
 import { COPIED_FIELDS, type CopiedField, type MappedRecord, type Mapping, type MappingSource } from './contract.ts';

@@ -1,5 +1,5 @@
-import type { MappedProperty, PropertyValue } from '../../model/items.ts';
-import type { Appointment, Patient } from '../../model/records.ts';
+import type { MappedProperty, PropertyValue } from '../../core/model/items.ts';
+import type { Appointment, Patient } from '../../core/model/records.ts';
 import type { DerivedFields } from '../derived-fields.ts';
 
 /** An invoice as input for mappings; amounts are in units of the currency. */

@@ -1,6 +1,6 @@
-import { remembered } from '../../model/cache.ts';
-import { firstTelephone } from '../../model/telephones.ts';
-import { type Instant, MINUTE_MS, toZonedIso } from '../../model/time.ts';
+import { remembered } from '../../core/model/cache.ts';
+import { firstTelephone } from '../../core/model/telephones.ts';
+import { type Instant, MINUTE_MS, toZonedIso } from '../../core/model/time.ts';
 import { type CrmStream, type CrmTransform, consentOf, type SourceKind } from '../../settings/crm-schema.ts';
 import type { InvoiceFacts, MappingSource } from './contract.ts';
 import { cleanLine, cleanLines, titleCase } from './text.ts';

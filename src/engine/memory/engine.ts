@@ -1,6 +1,6 @@
-import { noSpans, silentLogger } from '../../log/logger.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
+import { noSpans, silentLogger } from '../../core/log/logger.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../core/model/time.ts';
 import { createTargetIdentity } from '../identity.ts';
 import type { Engine, EngineTarget, HostOutages, TargetTraits } from '../ports.ts';
 import type { TargetRules } from '../target.ts';

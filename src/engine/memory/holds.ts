@@ -1,5 +1,5 @@
-import type { Hold, HoldKind } from '../../model/plan.ts';
-import type { Instant } from '../../model/time.ts';
+import type { Hold, HoldKind } from '../../core/model/plan.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type { HoldTable } from '../store.ts';
 
 /** A decision of an operator. */

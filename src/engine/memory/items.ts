@@ -1,5 +1,5 @@
-import type { Item } from '../../model/items.ts';
-import { HOUR_MS, type Instant, overlaps, type TimeSpan } from '../../model/time.ts';
+import type { Item } from '../../core/model/items.ts';
+import { HOUR_MS, type Instant, overlaps, type TimeSpan } from '../../core/model/time.ts';
 import type { SourceRecord } from '../diff.ts';
 import type { ItemForm } from '../identity.ts';
 

@@ -1,6 +1,6 @@
+import { MirrorError } from '../../core/model/errors.ts';
+import { type Clock, type Instant, SECOND_MS } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { type Clock, type Instant, SECOND_MS } from '../../model/time.ts';
 import type { Lease, LeaseTable } from '../store.ts';
 
 /** Time without a question after which a place expires. */

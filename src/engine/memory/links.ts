@@ -1,5 +1,5 @@
-import type { Link } from '../../model/operations.ts';
-import type { Instant } from '../../model/time.ts';
+import type { Link } from '../../core/model/operations.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type { TimedLink } from '../diff.ts';
 import type { Lease, LinkTable } from '../store.ts';
 import type { MemoryLeases } from './leases.ts';

@@ -1,6 +1,6 @@
-import type { Link } from '../../model/operations.ts';
-import type { PendingChange, PlannedChange } from '../../model/plan.ts';
-import type { Instant } from '../../model/time.ts';
+import type { Link } from '../../core/model/operations.ts';
+import type { PendingChange, PlannedChange } from '../../core/model/plan.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type { ChangeTable, Lease, OutboxEntry, OutboxSettlement } from '../store.ts';
 import type { MemoryLeases } from './leases.ts';
 import type { MemoryLinks } from './links.ts';

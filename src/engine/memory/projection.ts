@@ -1,4 +1,4 @@
-import { hasPassed, type TimeWindow } from '../../model/time.ts';
+import { hasPassed, type TimeWindow } from '../../core/model/time.ts';
 import { nothingMissing } from '../absence.ts';
 import { type Decision, diff } from '../diff.ts';
 import type { CycleFacts, Projection, TargetInput, TargetView } from '../ports.ts';

@@ -1,5 +1,5 @@
-import type { Lookup } from '../../model/snapshots.ts';
-import { type Instant, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../../model/time.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
+import { type Instant, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../../core/model/time.ts';
 import type { Confirmations, CycleFacts, Listing, Projections, Reading, SingleReads, TargetInput } from '../ports.ts';
 import type { Reach } from '../target.ts';
 import { type MemoryRecord, spanOf } from './items.ts';

@@ -1,6 +1,6 @@
-import { MirrorError } from '../../model/errors.ts';
-import type { Lookup } from '../../model/snapshots.ts';
-import { type Clock, DAY_MS, HOUR_MS, type Instant, overlaps, type TimeWindow } from '../../model/time.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
+import { type Clock, DAY_MS, HOUR_MS, type Instant, overlaps, type TimeWindow } from '../../core/model/time.ts';
 import { unconfirmableAfter } from '../confirm.ts';
 import type { Confirmations, ReadingRequest, Readings, Source } from '../ports.ts';
 import { type MemoryRecord, spanOf } from './items.ts';

@@ -1,9 +1,9 @@
+import { MirrorError } from '../../core/model/errors.ts';
+import type { ItemKey } from '../../core/model/operations.ts';
+import type { RecentObject } from '../../core/model/plan.ts';
+import type { StorageUse, Uncertainty } from '../../core/model/state-schemas.ts';
+import { type Clock, HOUR_MS, type Instant } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { ItemKey } from '../../model/operations.ts';
-import type { RecentObject } from '../../model/plan.ts';
-import type { StorageUse, Uncertainty } from '../../model/state-schemas.ts';
-import { type Clock, HOUR_MS, type Instant } from '../../model/time.ts';
 import {
   type ErasedPersons,
   type LeaseTable,

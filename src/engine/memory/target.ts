@@ -1,8 +1,8 @@
-import { MirrorError } from '../../model/errors.ts';
-import type { Item } from '../../model/items.ts';
-import type { FinalOutcome, ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
-import { overlaps, type TimeWindow } from '../../model/time.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Item } from '../../core/model/items.ts';
+import type { FinalOutcome, ItemKey, Operation, RemoteItem } from '../../core/model/operations.ts';
+import { slices } from '../../core/model/pieces.ts';
+import { overlaps, type TimeWindow } from '../../core/model/time.ts';
 import type { RemoteChanges, Target } from '../ports.ts';
 import { itemAt, spanIn } from './items.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, type Instant } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../../core/model/time.ts';
 import type { GoneCounts, GoneReason, GuardInput } from '../guard.ts';
 import type { IdleRecord, Lease, StoredTarget, TargetCounter, TargetSummary, TargetTable } from '../store.ts';
 import type { MemoryLeases } from './leases.ts';

@@ -1,8 +1,8 @@
-import { ofRedis } from '../../control/installation-problems.ts';
-import type { Logger } from '../../log/logger.ts';
-import { asMirrorError, isRedisFault, type MirrorError, redisUnreachable } from '../../model/errors.ts';
-import type { Problem } from '../../model/problems.ts';
-import type { Clock, Instant } from '../../model/time.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import { asMirrorError, isRedisFault, type MirrorError, redisUnreachable } from '../../core/model/errors.ts';
+import type { Problem } from '../../core/model/problems.ts';
+import type { Clock, Instant } from '../../core/model/time.ts';
+import { ofRedis } from '../../operator/control/installation-problems.ts';
 import type { Leases } from '../../state/leases.ts';
 import { type AlertMemory, awaitsEnd, NOTHING_REPORTED, nextDigest } from './digest.ts';
 import type { SendAlerts } from './send.ts';

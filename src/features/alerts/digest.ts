@@ -1,6 +1,6 @@
+import { needsPerson, type Problem, problemId, SERVER_AWAY } from '../../core/model/problems.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
 import { type Code, type Message, message, type Text } from '../../messages/message.ts';
-import { needsPerson, type Problem, problemId, SERVER_AWAY } from '../../model/problems.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** Stored state of a problem: times and number of reports. The text is generated for each message. */
 interface Open {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { HttpClient } from '../../http/client.ts';
-import { pinnedLookup } from '../../http/pinned.ts';
-import { postSigned } from '../../http/signed-webhook.ts';
+import type { HttpClient } from '../../core/http/client.ts';
+import { pinnedLookup } from '../../core/http/pinned.ts';
+import { postSigned } from '../../core/http/signed-webhook.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Instant } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { Instant } from '../../model/time.ts';
 import type { AlertSettings } from '../../settings/delivery-schema.ts';
 import { OPERATORS_REACH } from '../../settings/outbound-schema.ts';
 import type { Digest } from './digest.ts';
@@ -34,8 +34,8 @@ async function sendMail(
   // Loaded for the first mail, because the mail modules are large.
   const [{ default: MailComposer }, { handOver }, { smtpError }] = await Promise.all([
     import('nodemailer/lib/mail-composer'),
-    import('../../mail/smtp.ts'),
-    import('../../mail/errors.ts'),
+    import('../../core/mail/smtp.ts'),
+    import('../../core/mail/errors.ts'),
   ]);
   const { subject, text } = textOf(digest, now, language);
   const domain = email.from.slice(email.from.lastIndexOf('@') + 1);

@@ -1,4 +1,4 @@
-import { type Clock, HOUR_MS, type Instant } from '../../model/time.ts';
+import { type Clock, HOUR_MS, type Instant } from '../../core/model/time.ts';
 import { reportDamaged } from '../../state/damaged.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { createProofSealer, sealedTable } from '../../state/sealing.ts';

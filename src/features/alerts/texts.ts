@@ -1,8 +1,8 @@
+import { type Problem, tenantsOf } from '../../core/model/problems.ts';
+import type { SyncHealth } from '../../core/model/schemas.ts';
+import { SYNC_HEALTH_WORDS } from '../../core/model/sync-state.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../../core/model/time.ts';
 import { type Language, render, type Text } from '../../messages/message.ts';
-import { type Problem, tenantsOf } from '../../model/problems.ts';
-import type { SyncHealth } from '../../model/schemas.ts';
-import { SYNC_HEALTH_WORDS } from '../../model/sync-state.ts';
-import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { Digest } from './digest.ts';
 
 /** Largest number of problems that a message lists. A webhook payload is limited to 20,000 bytes. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Installation, requireTenant } from '../../control/installation.ts';
-import { type Acting, recordAct } from '../../control/recording.ts';
+import { type Installation, requireTenant } from '../../operator/control/installation.ts';
+import { type Acting, recordAct } from '../../operator/control/recording.ts';
 import type { ManagedContent } from '../../settings/managed-tenant.ts';
 import type { Restored } from './schemas.ts';
 

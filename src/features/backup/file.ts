@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Installation } from '../../control/installation.ts';
-import { type Acting, recordAct } from '../../control/recording.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import { parseJson } from '../../core/model/json.ts';
 import { message, type Text } from '../../messages/message.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
+import type { Installation } from '../../operator/control/installation.ts';
+import { type Acting, recordAct } from '../../operator/control/recording.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
 import { type AllBackups, restoreBackup } from './backups.ts';
 import type { Restored } from './schemas.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { requireTenant } from '../../control/installation.ts';
-import { changed, tenant } from '../../model/schemas.ts';
-import { operation } from '../../operations/operation.ts';
+import { changed, tenant } from '../../core/model/schemas.ts';
+import { requireTenant } from '../../operator/control/installation.ts';
+import { operation } from '../../operator/operations/operation.ts';
 import type { AllBackups } from './backups.ts';
 import { restored } from './schemas.ts';
 
-declare module '../../operations/operation.ts' {
+declare module '../../operator/operations/operation.ts' {
   interface Services {
     backups(): Promise<AllBackups>;
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant } from '../../model/schemas.ts';
+import { instant } from '../../core/model/schemas.ts';
 
 export const restored = z.object({
   restored: z.array(z.string()).describe('Logins'),

@@ -1,6 +1,6 @@
-import type { Credential } from '../../model/credentials.ts';
-import type { Hold } from '../../model/plan.ts';
-import type { Instant } from '../../model/time.ts';
+import type { Credential } from '../../core/model/credentials.ts';
+import type { Hold } from '../../core/model/plan.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type { ManagedContent } from '../../settings/managed-tenant.ts';
 import type { Safeguards } from '../../state/data-directory.ts';
 import type { Sealer } from '../../state/sealing.ts';

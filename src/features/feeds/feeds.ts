@@ -1,9 +1,9 @@
-import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
-import { noPublicPort } from '../../control/logins.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { FEED_CONNECTOR } from '../../core/model/feeds.ts';
+import { MINUTE_MS } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { FEED_CONNECTOR } from '../../model/feeds.ts';
-import { MINUTE_MS } from '../../model/time.ts';
+import { type Installation, requireTenant, settingsLocation } from '../../operator/control/installation.ts';
+import { noPublicPort } from '../../operator/control/logins.ts';
 import type { FeedView } from './schemas.ts';
 import type { FeedDirectory } from './store.ts';
 

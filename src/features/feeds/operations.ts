@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { requireTenant } from '../../control/installation.ts';
-import { maySee } from '../../model/acts.ts';
-import { FEED_CONNECTOR } from '../../model/feeds.ts';
-import { id, tenant } from '../../model/schemas.ts';
-import { type OperationContext, operation } from '../../operations/operation.ts';
+import { maySee } from '../../core/model/acts.ts';
+import { FEED_CONNECTOR } from '../../core/model/feeds.ts';
+import { id, tenant } from '../../core/model/schemas.ts';
+import { requireTenant } from '../../operator/control/installation.ts';
+import { type OperationContext, operation } from '../../operator/operations/operation.ts';
 import { feedView } from './schemas.ts';
 
 const ofFeed = z.strictObject({ tenant, target: id });

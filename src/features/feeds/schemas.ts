@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { feedAccess } from '../../model/state-schemas.ts';
+import { feedAccess } from '../../core/model/state-schemas.ts';
 
 export const feedView = z.object({
   tenant: z.string(),

@@ -1,10 +1,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { clientShares } from '../../model/client-shares.ts';
-import type { FeedEntry, FeedStore, StoodThere } from '../../model/feeds.ts';
-import { derivedKey } from '../../model/hashes.ts';
-import type { FeedAccess } from '../../model/state-schemas.ts';
-import { type Instant, MINUTE_MS } from '../../model/time.ts';
+import { clientShares } from '../../core/model/client-shares.ts';
+import type { FeedEntry, FeedStore, StoodThere } from '../../core/model/feeds.ts';
+import { derivedKey } from '../../core/model/hashes.ts';
+import type { FeedAccess } from '../../core/model/state-schemas.ts';
+import { type Instant, MINUTE_MS } from '../../core/model/time.ts';
 import { openNumber, openPlain } from '../../state/damaged.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { countOne, increase, redisScript } from '../../state/script.ts';

@@ -1,9 +1,9 @@
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Patient } from '../../core/model/records.ts';
+import type { AddressKind } from '../../core/model/reminders.ts';
+import { telephonesIn } from '../../core/model/telephones.ts';
+import { patientsOf } from '../../core/model/visits.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { Patient } from '../../model/records.ts';
-import type { AddressKind } from '../../model/reminders.ts';
-import { telephonesIn } from '../../model/telephones.ts';
-import { patientsOf } from '../../model/visits.ts';
 import type { ForgottenTenant } from './ports.ts';
 import { unlessForbidden } from './records.ts';
 

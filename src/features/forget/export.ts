@@ -1,6 +1,6 @@
-import { type Installation, requireTenant } from '../../control/installation.ts';
-import type { Progress } from '../../model/tasks.ts';
-import { DAY_MS } from '../../model/time.ts';
+import type { Progress } from '../../core/model/tasks.ts';
+import { DAY_MS } from '../../core/model/time.ts';
+import { type Installation, requireTenant } from '../../operator/control/installation.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';
 import { contactsOf } from './contacts.ts';
 import type { ForgottenTenant } from './ports.ts';

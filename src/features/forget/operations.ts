@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { requireTenant } from '../../control/installation.ts';
+import { forgetReceipt } from '../../core/model/forgetting.ts';
+import { changed, id, instant, tenant, toJson } from '../../core/model/schemas.ts';
 import { issueText, message } from '../../messages/message.ts';
-import { forgetReceipt } from '../../model/forgetting.ts';
-import { changed, id, instant, tenant, toJson } from '../../model/schemas.ts';
-import { operation } from '../../operations/operation.ts';
+import { requireTenant } from '../../operator/control/installation.ts';
+import { operation } from '../../operator/operations/operation.ts';
 import { forgetPreview } from './schemas.ts';
 
 const FORGET = 'forget <tenant> [patient]';

@@ -1,12 +1,12 @@
+import type { Item } from '../../core/model/items.ts';
+import type { PendingChange } from '../../core/model/plan.ts';
+import type { AddressKind, LedgerEntry, ReminderTraces, WrongInformation } from '../../core/model/reminders.ts';
+import type { Instant } from '../../core/model/time.ts';
+import type { StoredAppointment, TriggerEvent, WaitingTrigger } from '../../core/model/triggers.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { RunStore } from '../../domain/runs.ts';
 import type { FailureContext } from '../../engine/lane.ts';
 import type { ChangeTable, HoldTable, LinkTable, RecentObjects, TargetTable } from '../../engine/store.ts';
-import type { Item } from '../../model/items.ts';
-import type { PendingChange } from '../../model/plan.ts';
-import type { AddressKind, LedgerEntry, ReminderTraces, WrongInformation } from '../../model/reminders.ts';
-import type { Instant } from '../../model/time.ts';
-import type { StoredAppointment, TriggerEvent, WaitingTrigger } from '../../model/triggers.ts';
 import type { TriggerFile } from '../../settings/tenant-schema.ts';
 import type { Journal } from '../../state/journal.ts';
 import type { Leases } from '../../state/leases.ts';

@@ -1,12 +1,12 @@
+import { asMirrorError } from '../../core/model/errors.ts';
+import type { ForgetWarning } from '../../core/model/forgetting.ts';
+import type { StreamName } from '../../core/model/items.ts';
+import type { Appointment } from '../../core/model/records.ts';
+import type { TracedReminders } from '../../core/model/reminders.ts';
+import type { Progress } from '../../core/model/tasks.ts';
+import { DAY_MS, type Instant, type TimeWindow } from '../../core/model/time.ts';
+import { patientsOf, visitsOf } from '../../core/model/visits.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
-import { asMirrorError } from '../../model/errors.ts';
-import type { ForgetWarning } from '../../model/forgetting.ts';
-import type { StreamName } from '../../model/items.ts';
-import type { Appointment } from '../../model/records.ts';
-import type { TracedReminders } from '../../model/reminders.ts';
-import type { Progress } from '../../model/tasks.ts';
-import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
-import { patientsOf, visitsOf } from '../../model/visits.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';
 import type { ForgottenTenant } from './ports.ts';
 

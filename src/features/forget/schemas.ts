@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { forgetWarnings, reach } from '../../model/forgetting.ts';
+import { forgetWarnings, reach } from '../../core/model/forgetting.ts';
 
 export const forgetPreview = z.object({
   tenant: z.string(),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Installation, requireTenant } from '../../control/installation.ts';
-import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
+import { type Installation, requireTenant } from '../../operator/control/installation.ts';
+import { type ActAbout, type Acting, recordAct } from '../../operator/control/recording.ts';
 import type { HoldChoice } from '../../state/holds.ts';
 import * as holds from './holds.ts';
 

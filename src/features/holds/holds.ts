@@ -1,11 +1,11 @@
-import { type Installation, readTenants, requireTenant } from '../../control/installation.ts';
-import type { EventDecisionSource, HeldItem } from '../../control/target-objects.ts';
+import type { Hold } from '../../core/model/plan.ts';
+import { DAY_MS, type Instant } from '../../core/model/time.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { CycleFollower } from '../../domain/followers.ts';
 import type { DeletionLimit } from '../../engine/guard.ts';
 import type { LinkTable, TargetTable } from '../../engine/store.ts';
-import type { Hold } from '../../model/plan.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
+import { type Installation, readTenants, requireTenant } from '../../operator/control/installation.ts';
+import type { EventDecisionSource, HeldItem } from '../../operator/control/target-objects.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
 import type { GoneDay } from '../../state/target-record.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { maySee } from '../../core/model/acts.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { HOLD_KINDS } from '../../core/model/plan.ts';
+import { id, instant, pageOfItems, paging, tenant } from '../../core/model/schemas.ts';
 import { message } from '../../messages/message.ts';
-import { maySee } from '../../model/acts.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { HOLD_KINDS } from '../../model/plan.ts';
-import { id, instant, pageOfItems, paging, tenant } from '../../model/schemas.ts';
-import { operation } from '../../operations/operation.ts';
+import { operation } from '../../operator/operations/operation.ts';
 import type { TenantHold } from './holds.ts';
 import { usualChanges } from './usual.ts';
 
@@ -55,7 +55,10 @@ export const HOLD_OPERATIONS = {
     http: { method: 'GET', path: '/holds', ofTenant: 'listHoldsOfTenant' },
     commands: [{ words: 'holds list [tenant]', about: 'list holds, open holds first' }],
     async run({ tenant, ...page }, { services: { installation }, rights }) {
-      const [{ listHolds }, { pageOf }] = await Promise.all([import('./holds.ts'), import('../../control/paging.ts')]);
+      const [{ listHolds }, { pageOf }] = await Promise.all([
+        import('./holds.ts'),
+        import('../../operator/control/paging.ts'),
+      ]);
       const holds = (await listHolds(installation, tenant)).filter((each) => maySee(rights, each.tenant)).map(shown);
       return pageOf(holds, page, ({ tenant, id }) => `${tenant}/${id}`);
     },
@@ -82,7 +85,10 @@ export const HOLD_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/holds/{hold}' },
     commands: [{ words: 'holds records <tenant> <hold>' }],
     async run({ tenant, hold, ...page }, { services: { installation } }) {
-      const [{ listHolds }, { pageOf }] = await Promise.all([import('./holds.ts'), import('../../control/paging.ts')]);
+      const [{ listHolds }, { pageOf }] = await Promise.all([
+        import('./holds.ts'),
+        import('../../operator/control/paging.ts'),
+      ]);
       const found = (await listHolds(installation, tenant)).find((each) => each.id === hold);
       if (found === undefined) throw noSuchHold(tenant);
       const { items, next } = pageOf(found.recordIds, page, (recordId) => recordId);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HoldKind } from '../../model/plan.ts';
+import type { HoldKind } from '../../core/model/plan.ts';
 import type { GoneDay } from '../../state/target-record.ts';
 
 /** Schema of the usual number of changes of a hold's kind in its target. */

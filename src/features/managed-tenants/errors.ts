@@ -1,5 +1,5 @@
+import { MirrorError } from '../../core/model/errors.ts';
 import { message, type Text } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
 
 /** Returns the error for an unknown managed tenant. */
 export function noSuchTenant(tenant: string): MirrorError {

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import type { Clock } from '../../model/time.ts';
+import type { Clock } from '../../core/model/time.ts';
 import type { ManagedTenant, ManagedTenants } from '../../settings/managed-tenant.ts';
 import type { Counter } from '../../state/data-directory.ts';
 import type { AwaitDurable, RedisClient } from '../../state/redis.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type PageQuestion, pageOf } from '../../control/paging.ts';
-import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
+import type { ActVerb } from '../../core/model/acts.ts';
+import type { Page } from '../../core/model/schemas.ts';
+import { NAME, NAME_REMEDY } from '../../core/model/text.ts';
+import { inPieces } from '../../core/pieces/in-pieces.ts';
 import { message, type Text, withRemedy } from '../../messages/message.ts';
-import type { ActVerb } from '../../model/acts.ts';
-import type { Page } from '../../model/schemas.ts';
-import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { inPieces } from '../../pieces/in-pieces.ts';
+import { type PageQuestion, pageOf } from '../../operator/control/paging.ts';
+import { type ActAbout, type Acting, recordAct } from '../../operator/control/recording.ts';
 import { type ApprovalSettings, approvalsWith, hasApprovals, loosensApprovals } from '../../settings/access-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn, faultsAsSeen } from '../../settings/faults.ts';
@@ -27,7 +27,7 @@ const CHECK = message('tenant-faulty.remedy');
 /** Longest accepted secret, as for a secret in a file. */
 const MOST_SECRET_CHARACTERS = 65_536;
 
-/** Services that change tenant configurations, built by `composition/`. */
+/** Services that change tenant configurations, built by `daemon/`. */
 export interface ConfigurationServices {
   files: Pick<ConfigurationFiles, 'fileOf' | 'faultsOf' | 'configuration'>;
   store: ManagedTenantStore;

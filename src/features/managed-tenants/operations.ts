@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import type { ActVerb } from '../../core/model/acts.ts';
+import { maySee, requireAllTenants } from '../../core/model/acts.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { configurationFault, pageOfItems, paging, tenant } from '../../core/model/schemas.ts';
 import { message } from '../../messages/message.ts';
-import type { ActVerb } from '../../model/acts.ts';
-import { maySee, requireAllTenants } from '../../model/acts.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { configurationFault, pageOfItems, paging, tenant } from '../../model/schemas.ts';
-import { type OperationContext, operation } from '../../operations/operation.ts';
+import { type OperationContext, operation } from '../../operator/operations/operation.ts';
 import type { ConfigurationServices, TenantChange } from './managed-tenants.ts';
 import { changed, configuration, source, type TenantChanged } from './schemas.ts';
 
-declare module '../../operations/operation.ts' {
+declare module '../../operator/operations/operation.ts' {
   interface Services {
     configurations(): Promise<ConfigurationServices>;
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { configurationFault } from '../../model/schemas.ts';
+import { configurationFault } from '../../core/model/schemas.ts';
 import type { ConfigurationFault } from '../../settings/faults.ts';
 
 export const source = z.object({

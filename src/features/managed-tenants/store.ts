@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { MirrorError } from '../../core/model/errors.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
 import {
   ALL_MANAGED,
   type ManagedContent,

@@ -1,9 +1,9 @@
-import type { MatchRow, Pair } from '../../control/matching.ts';
+import { fromCsv, toCsv } from '../../core/model/csv.ts';
+import { MirrorError } from '../../core/model/errors.ts';
 import type { Person } from '../../domain/matching.ts';
 import type { TargetIdentity } from '../../engine/identity.ts';
 import { message, render, type Text } from '../../messages/message.ts';
-import { fromCsv, toCsv } from '../../model/csv.ts';
-import { MirrorError } from '../../model/errors.ts';
+import type { MatchRow, Pair } from '../../operator/control/matching.ts';
 
 /** An approved pair, with its line in the file. */
 export interface ApprovedPair extends Pair {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { requireTenant } from '../../control/installation.ts';
-import { id, optionalTarget, tenant } from '../../model/schemas.ts';
-import { operation } from '../../operations/operation.ts';
+import { id, optionalTarget, tenant } from '../../core/model/schemas.ts';
+import { requireTenant } from '../../operator/control/installation.ts';
+import { operation } from '../../operator/operations/operation.ts';
 import type { MatchView } from './propose.ts';
 import { decided, duplicates } from './schemas.ts';
 

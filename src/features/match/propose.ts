@@ -1,11 +1,11 @@
-import { type Installation, requireTenant } from '../../control/installation.ts';
-import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from '../../control/matching.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Progress } from '../../core/model/tasks.ts';
+import type { Instant } from '../../core/model/time.ts';
 import { planCycle } from '../../engine/cycle.ts';
 import type { ChangeTable, LinkTable } from '../../engine/store.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { Progress } from '../../model/tasks.ts';
-import type { Instant } from '../../model/time.ts';
+import { type Installation, requireTenant } from '../../operator/control/installation.ts';
+import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from '../../operator/control/matching.ts';
 import type { TenantEngine } from '../../tenant/tenant.ts';
 import { toMatchFile } from './file.ts';
 

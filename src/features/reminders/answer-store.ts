@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { clientShares } from '../../model/client-shares.ts';
-import type { Answer } from '../../model/reminders.ts';
-import { type Instant, MINUTE_MS } from '../../model/time.ts';
+import { clientShares } from '../../core/model/client-shares.ts';
+import type { Answer } from '../../core/model/reminders.ts';
+import { type Instant, MINUTE_MS } from '../../core/model/time.ts';
 import { openPlain } from '../../state/damaged.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { countOne, redisScript } from '../../state/script.ts';

@@ -1,6 +1,6 @@
-import type { Installation } from '../../control/installation.ts';
-import { isStorable } from '../../model/stored-limits.ts';
-import type { Instant } from '../../model/time.ts';
+import { isStorable } from '../../core/model/stored-limits.ts';
+import type { Instant } from '../../core/model/time.ts';
+import type { Installation } from '../../operator/control/installation.ts';
 import type { ChannelCallback, ChannelEvent } from './channels/channel.ts';
 import type { OpenReminders } from './ports.ts';
 

@@ -1,10 +1,10 @@
+import { FactSearch, type PatientFact } from '../../core/model/patient-facts.ts';
+import type { Location, Patient } from '../../core/model/records.ts';
+import type { CorrectionKind } from '../../core/model/reminders.ts';
+import { telephonesIn } from '../../core/model/telephones.ts';
+import { shownLine, shownName } from '../../core/model/text.ts';
+import type { Instant } from '../../core/model/time.ts';
 import { type Language, LOCALES } from '../../messages/message.ts';
-import { FactSearch, type PatientFact } from '../../model/patient-facts.ts';
-import type { Location, Patient } from '../../model/records.ts';
-import type { CorrectionKind } from '../../model/reminders.ts';
-import { telephonesIn } from '../../model/telephones.ts';
-import { shownLine, shownName } from '../../model/text.ts';
-import type { Instant } from '../../model/time.ts';
 import type { ReminderFile, TextField } from '../../settings/reminder-schema.ts';
 import type { ReminderContent } from './channels/channel.ts';
 import type { ReminderRule } from './rules.ts';

@@ -1,8 +1,8 @@
+import type { Hold } from '../../core/model/plan.ts';
+import type { HeldReason, LedgerEntry, WrongInformation } from '../../core/model/reminders.ts';
+import { REMINDERS } from '../../core/model/reminders.ts';
+import { HOUR_MS, type Instant } from '../../core/model/time.ts';
 import { exceeds } from '../../engine/guard.ts';
-import type { Hold } from '../../model/plan.ts';
-import type { HeldReason, LedgerEntry, WrongInformation } from '../../model/reminders.ts';
-import { REMINDERS } from '../../model/reminders.ts';
-import { HOUR_MS, type Instant } from '../../model/time.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
 import { visitOf } from './told.ts';
 

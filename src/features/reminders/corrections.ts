@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { HoldTable } from '../../engine/store.ts';
-import type { Appointment } from '../../model/records.ts';
+import type { Appointment } from '../../core/model/records.ts';
 import {
   type HeldReason,
   type LedgerEntry,
@@ -9,8 +8,9 @@ import {
   WITHDRAWALS,
   type WrongInformation,
   type WrongReason,
-} from '../../model/reminders.ts';
-import { DAY_MS, HOUR_MS, type Instant } from '../../model/time.ts';
+} from '../../core/model/reminders.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../../core/model/time.ts';
+import type { HoldTable } from '../../engine/store.ts';
 import { type CalledFor, weighCorrections } from './correction-guard.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';

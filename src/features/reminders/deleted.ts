@@ -1,8 +1,8 @@
+import type { Appointment } from '../../core/model/records.ts';
+import type { LedgerEntry } from '../../core/model/reminders.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
+import { type Instant, SECOND_MS } from '../../core/model/time.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
-import type { Appointment } from '../../model/records.ts';
-import type { LedgerEntry } from '../../model/reminders.ts';
-import type { Lookup } from '../../model/snapshots.ts';
-import { type Instant, SECOND_MS } from '../../model/time.ts';
 import type { SeenByPatients } from './corrections.ts';
 import type { OpenReminders } from './ports.ts';
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Temporal } from 'temporal-polyfill';
-import { type Instant, MINUTE_MS } from '../../model/time.ts';
+import { type Instant, MINUTE_MS } from '../../core/model/time.ts';
 
 /** Loads the package for the first due reminder. */
 const load = createRequire(import.meta.url);

@@ -1,7 +1,7 @@
+import type { LedgerEntry } from '../../core/model/reminders.ts';
+import { HOUR_MS, type Instant, SECOND_MS } from '../../core/model/time.ts';
 import type { Language } from '../../messages/message.ts';
 import { LOCALES } from '../../messages/message.ts';
-import type { LedgerEntry } from '../../model/reminders.ts';
-import { HOUR_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import type { ReminderContent } from './channels/channel.ts';
 import {
   type ContentInput,

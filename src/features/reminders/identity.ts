@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { base32hex, derivedKey } from '../../model/hashes.ts';
-import type { Instant } from '../../model/time.ts';
+import { base32hex, derivedKey } from '../../core/model/hashes.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type { NameReminder } from './rules.ts';
 
 /**

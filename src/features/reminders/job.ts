@@ -1,7 +1,7 @@
-import type { Logger } from '../../log/logger.ts';
-import { exponentialBackoffMs } from '../../model/backoff.ts';
-import { asMirrorError, MirrorError, STATE_WENT_BACK } from '../../model/errors.ts';
-import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import { exponentialBackoffMs } from '../../core/model/backoff.ts';
+import { asMirrorError, MirrorError, STATE_WENT_BACK } from '../../core/model/errors.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
 import { reportDamaged } from '../../state/damaged.ts';
 import type { Delivery } from './channels/channel.ts';
 import { recordOutcome } from './corrections.ts';

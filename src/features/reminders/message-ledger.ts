@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { WrongInformation } from '../../model/reminders.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
+import type { WrongInformation } from '../../core/model/reminders.ts';
+import { DAY_MS, type Instant } from '../../core/model/time.ts';
 import { openNumber, openPlain } from '../../state/damaged.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { redisScript } from '../../state/script.ts';

@@ -1,6 +1,6 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import type { FeatureMetrics } from '../../control/metrics.ts';
-import type { WrongInformation } from '../../model/reminders.ts';
+import type { WrongInformation } from '../../core/model/reminders.ts';
+import type { FeatureMetrics } from '../../operator/control/metrics.ts';
 import type { ObserveLag } from './ports.ts';
 
 /** Metrics of reminders. */

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { derivedKey } from '../../model/hashes.ts';
-import type { AddressKind } from '../../model/reminders.ts';
-import { DAY_MS } from '../../model/time.ts';
+import { derivedKey } from '../../core/model/hashes.ts';
+import type { AddressKind } from '../../core/model/reminders.ts';
+import { DAY_MS } from '../../core/model/time.ts';
 import { openPlain } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
 import type { Protection } from '../../state/protection.ts';

@@ -1,4 +1,4 @@
-import type { Agenda, Appointment, Location } from '../../model/records.ts';
+import type { Agenda, Appointment, Location } from '../../core/model/records.ts';
 
 /** Locations of appointments in the clinic's catalogue. */
 export interface LocationCatalogue {

@@ -1,12 +1,12 @@
+import type { Logger } from '../../core/log/logger.ts';
+import type { Appointment } from '../../core/model/records.ts';
+import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../core/model/reminders.ts';
+import { REMINDERS, WITHDRAWALS } from '../../core/model/reminders.ts';
+import { type Clock, DAY_MS, type Instant } from '../../core/model/time.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { CycleFollower, Learned, ReadingScope } from '../../domain/followers.ts';
 import { roomForEntries, TENANT_TOO_LARGE } from '../../engine/storage-limit.ts';
 import type { Store } from '../../engine/store.ts';
-import type { Logger } from '../../log/logger.ts';
-import type { Appointment } from '../../model/records.ts';
-import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
-import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
-import { type Clock, DAY_MS, type Instant } from '../../model/time.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
 import { withDeleted } from './deleted.ts';

@@ -1,12 +1,12 @@
-import type { HeldItem } from '../../control/target-objects.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import type { Hold } from '../../core/model/plan.ts';
+import type { ReminderStatus, ReminderTraces } from '../../core/model/reminders.ts';
+import type { Clock, Instant } from '../../core/model/time.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import type { Safeguard, Store } from '../../engine/store.ts';
 import type { Outages } from '../../jobs/outages.ts';
 import type { Alarms } from '../../jobs/queues.ts';
-import type { Logger } from '../../log/logger.ts';
-import type { Hold } from '../../model/plan.ts';
-import type { ReminderStatus, ReminderTraces } from '../../model/reminders.ts';
-import type { Clock, Instant } from '../../model/time.ts';
+import type { HeldItem } from '../../operator/control/target-objects.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
 import type { AnswerLink, AnswerStore } from './answer-store.ts';

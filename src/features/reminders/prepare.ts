@@ -1,11 +1,11 @@
+import { asMirrorError } from '../../core/model/errors.ts';
+import type { Agenda, Appointment, Location, Patient } from '../../core/model/records.ts';
+import type { Correction, CorrectionKind, LedgerEntry } from '../../core/model/reminders.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
+import { MINUTE_MS } from '../../core/model/time.ts';
+import { appointmentIdOf, isShared } from '../../core/model/visits.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import { readThroughMerges } from '../../domain/read-alone.ts';
-import { asMirrorError } from '../../model/errors.ts';
-import type { Agenda, Appointment, Location, Patient } from '../../model/records.ts';
-import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
-import type { Lookup } from '../../model/snapshots.ts';
-import { MINUTE_MS } from '../../model/time.ts';
-import { appointmentIdOf, isShared } from '../../model/visits.ts';
 import type { Reminder } from './channels/channel.ts';
 import { type ContentInput, contentOf, findDisclosedFact, namesAddress } from './content.ts';
 import { heldReasonOf, stillFalse } from './corrections.ts';

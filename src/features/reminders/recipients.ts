@@ -1,9 +1,9 @@
+import { asMirrorError } from '../../core/model/errors.ts';
+import type { Patient } from '../../core/model/records.ts';
+import type { LedgerEntry, PlannedReminder } from '../../core/model/reminders.ts';
+import { DAY_MS, type Instant, SECOND_MS } from '../../core/model/time.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
 import { readThroughMerges } from '../../domain/read-alone.ts';
-import { asMirrorError } from '../../model/errors.ts';
-import type { Patient } from '../../model/records.ts';
-import type { LedgerEntry, PlannedReminder } from '../../model/reminders.ts';
-import { DAY_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import { mobileNumber } from './content.ts';
 import type { SeenByPatients } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';

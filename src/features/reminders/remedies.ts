@@ -1,6 +1,6 @@
-import type { Appointment } from '../../model/records.ts';
-import { type LedgerEntry, type PlannedReminder, WITHDRAWALS, type WrongReason } from '../../model/reminders.ts';
-import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import type { Appointment } from '../../core/model/records.ts';
+import { type LedgerEntry, type PlannedReminder, WITHDRAWALS, type WrongReason } from '../../core/model/reminders.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../../core/model/time.ts';
 import { quietSpanAt } from './due.ts';
 import type { OpenReminders } from './ports.ts';
 import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';

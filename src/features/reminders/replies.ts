@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { command, type Document, paragraph, time } from '../../documents/document.ts';
+import { DAY_MS, type Instant } from '../../core/model/time.ts';
 import type { Language } from '../../messages/message.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
+import { command, type Document, paragraph, time } from '../../operator/documents/document.ts';
 import { namesIn } from '../../state/damaged.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type Sealer, sealedTable } from '../../state/sealing.ts';

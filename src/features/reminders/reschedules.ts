@@ -1,7 +1,7 @@
+import { type Appointment, agendasOf } from '../../core/model/records.ts';
+import type { LedgerEntry } from '../../core/model/reminders.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
 import type { ClinicSource } from '../../domain/clinic-requests.ts';
-import { type Appointment, agendasOf } from '../../model/records.ts';
-import type { LedgerEntry } from '../../model/reminders.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { SeenByPatients } from './corrections.ts';
 import type { ObservedVisit } from './message-ledger.ts';
 import type { OpenReminders } from './ports.ts';

@@ -1,7 +1,7 @@
-import { type Appointment, belongsTo, type Patient } from '../../model/records.ts';
-import type { DropReason, LedgerEntry, PlannedReminder, ReminderKey, Withdrawal } from '../../model/reminders.ts';
-import type { Lookup } from '../../model/snapshots.ts';
-import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import { type Appointment, belongsTo, type Patient } from '../../core/model/records.ts';
+import type { DropReason, LedgerEntry, PlannedReminder, ReminderKey, Withdrawal } from '../../core/model/reminders.ts';
+import type { Lookup } from '../../core/model/snapshots.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../../core/model/time.ts';
 import { minuteOfDay, type ReminderFile, type ReminderRuleFile } from '../../settings/reminder-schema.ts';
 import { dueAtOf, type QuietHours, quietSpanAt, type When } from './due.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant, source } from '../../model/schemas.ts';
+import { instant, source } from '../../core/model/schemas.ts';
 
 export const report = z.object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant });
 /** Report of the receiver after delivery. */

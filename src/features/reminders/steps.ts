@@ -1,6 +1,6 @@
-import type { MirrorError } from '../../model/errors.ts';
-import type { DropReason, LedgerEntry } from '../../model/reminders.ts';
-import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import type { MirrorError } from '../../core/model/errors.ts';
+import type { DropReason, LedgerEntry } from '../../core/model/reminders.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../../core/model/time.ts';
 import type { OpenReminders } from './ports.ts';
 import { deadlineOf, PATIENT_INACTIVE, type ReminderRule, type SendDecision } from './rules.ts';
 import type { ReminderSettlement } from './store.ts';

@@ -9,9 +9,9 @@ import type {
   PlannedReminder,
   ReminderState,
   Withdrawal,
-} from '../../model/reminders.ts';
-import { isStorable } from '../../model/stored-limits.ts';
-import { DAY_MS, HOUR_MS, type Instant, isZone, MINUTE_MS } from '../../model/time.ts';
+} from '../../core/model/reminders.ts';
+import { isStorable } from '../../core/model/stored-limits.ts';
+import { DAY_MS, HOUR_MS, type Instant, isZone, MINUTE_MS } from '../../core/model/time.ts';
 import { type Closing, closingIn, codeIn, openNumber, openPlain, readStored } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';

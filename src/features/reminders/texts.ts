@@ -1,4 +1,4 @@
-import type { Texts } from '../../documents/document.ts';
+import type { Texts } from '../../operator/documents/document.ts';
 
 const en = {
   title: 'Replies of patients',

@@ -1,6 +1,6 @@
-import type { Appointment } from '../../model/records.ts';
-import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
-import { toZonedIso } from '../../model/time.ts';
+import type { Appointment } from '../../core/model/records.ts';
+import type { Correction, CorrectionKind, LedgerEntry } from '../../core/model/reminders.ts';
+import { toZonedIso } from '../../core/model/time.ts';
 import type { MessageProofs } from './identity.ts';
 import { comparableAddress } from './places.ts';
 

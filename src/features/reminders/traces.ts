@@ -1,5 +1,5 @@
-import { slices } from '../../model/pieces.ts';
-import type { ReminderTraces } from '../../model/reminders.ts';
+import { slices } from '../../core/model/pieces.ts';
+import type { ReminderTraces } from '../../core/model/reminders.ts';
 import { namesIn } from '../../state/damaged.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { askEach, keysLike, sendAll } from '../../state/script.ts';

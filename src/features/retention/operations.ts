@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { tenant } from '../../model/schemas.ts';
-import { operation } from '../../operations/operation.ts';
+import { tenant } from '../../core/model/schemas.ts';
+import { operation } from '../../operator/operations/operation.ts';
 import { retention } from './schemas.ts';
 
 /** Operations that report the retention of data. */

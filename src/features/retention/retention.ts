@@ -1,8 +1,8 @@
-import { type Installation, requireTenant } from '../../control/installation.ts';
-import type { Acting } from '../../control/recording.ts';
-import { type Document, paragraph, time } from '../../documents/document.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/time.ts';
 import type { Language } from '../../messages/message.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../model/time.ts';
+import { type Installation, requireTenant } from '../../operator/control/installation.ts';
+import type { Acting } from '../../operator/control/recording.ts';
+import { type Document, paragraph, time } from '../../operator/documents/document.ts';
 import { HISTORY_DAYS } from '../../state/history.ts';
 import { DOCUMENT_RETENTION_MS } from '../../state/stored-documents.ts';
 import { RELEASE_EVERY_MS } from '../../tenant/release.ts';

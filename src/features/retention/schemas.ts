@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant } from '../../model/schemas.ts';
+import { instant } from '../../core/model/schemas.ts';
 import { STORED_KINDS } from './texts.ts';
 
 export type StoredKind = keyof typeof STORED_KINDS;

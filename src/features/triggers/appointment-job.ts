@@ -1,13 +1,13 @@
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import { eachInPieces, type Pieces } from '../../core/model/pieces.ts';
+import type { Appointment } from '../../core/model/records.ts';
+import type { AppointmentSnapshot, Lookup } from '../../core/model/snapshots.ts';
+import { DAY_MS, hasPassed, type Instant, overlaps } from '../../core/model/time.ts';
+import type { AppointmentEvent, StoredAppointment } from '../../core/model/triggers.ts';
+import { inPieces } from '../../core/pieces/in-pieces.ts';
 import { belongsOnList } from '../../domain/absence.ts';
 import { tombstonesIn } from '../../domain/mapping-sources.ts';
 import { confirmAbsence } from '../../engine/confirm.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { eachInPieces, type Pieces } from '../../model/pieces.ts';
-import type { Appointment } from '../../model/records.ts';
-import type { AppointmentSnapshot, Lookup } from '../../model/snapshots.ts';
-import { DAY_MS, hasPassed, type Instant, overlaps } from '../../model/time.ts';
-import type { AppointmentEvent, StoredAppointment } from '../../model/triggers.ts';
-import { inPieces } from '../../pieces/in-pieces.ts';
 import {
   type AppointmentChange,
   changeName,

@@ -1,10 +1,10 @@
+import { isTooLarge, postSigned, type WebhookAnswer } from '../../core/http/signed-webhook.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../../core/model/time.ts';
+import type { TriggerDrop, WaitingTrigger } from '../../core/model/triggers.ts';
 import { nextTry, targetBackoffMs } from '../../engine/retry.ts';
 import type { Lease } from '../../engine/store.ts';
-import { isTooLarge, postSigned, type WebhookAnswer } from '../../http/signed-webhook.ts';
 import { message } from '../../messages/message.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import type { TriggerDrop, WaitingTrigger } from '../../model/triggers.ts';
 import type { TriggerEndpoint } from '../../settings/tenant-schema.ts';
 import type { Subject } from './events.ts';
 import { messageOf } from './events.ts';

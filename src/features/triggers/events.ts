@@ -1,6 +1,6 @@
-import type { Appointment, Invoice } from '../../model/records.ts';
-import type { Instant } from '../../model/time.ts';
-import type { Report, TriggerEvent } from '../../model/triggers.ts';
+import type { Appointment, Invoice } from '../../core/model/records.ts';
+import type { Instant } from '../../core/model/time.ts';
+import type { Report, TriggerEvent } from '../../core/model/triggers.ts';
 
 /** Ids of a document or appointment, with the names in the message. */
 export interface Subject {

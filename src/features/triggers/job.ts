@@ -1,5 +1,5 @@
-import { asMirrorError } from '../../model/errors.ts';
-import type { Instant } from '../../model/time.ts';
+import { asMirrorError } from '../../core/model/errors.ts';
+import type { Instant } from '../../core/model/time.ts';
 import { readAppointmentList, takeAppointments } from './appointment-job.ts';
 import { deliverTo } from './delivery.ts';
 import { isAppointmentEvent, readEventLists } from './lists.ts';

@@ -1,8 +1,8 @@
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { Appointment } from '../../model/records.ts';
-import type { Lookup, Snapshot } from '../../model/snapshots.ts';
-import type { TimeWindow } from '../../model/time.ts';
-import type { AppointmentEvent, StoredAppointment, TriggerEvent } from '../../model/triggers.ts';
+import { asMirrorError, type MirrorError } from '../../core/model/errors.ts';
+import type { Appointment } from '../../core/model/records.ts';
+import type { Lookup, Snapshot } from '../../core/model/snapshots.ts';
+import type { TimeWindow } from '../../core/model/time.ts';
+import type { AppointmentEvent, StoredAppointment, TriggerEvent } from '../../core/model/triggers.ts';
 import { appointmentSubject, goneSubject, invoiceSubject, reportSubject, type Subject } from './events.ts';
 import type { OpenTriggers, TriggerSource } from './ports.ts';
 

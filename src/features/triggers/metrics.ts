@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { FeatureMetrics } from '../../control/metrics.ts';
+import type { FeatureMetrics } from '../../operator/control/metrics.ts';
 
 /** Registers the metrics of triggers. Labels are configured names and codes. */
 export function createTriggerMetrics(registry: Registry): FeatureMetrics {

@@ -1,4 +1,4 @@
-import type { HttpClient } from '../../http/client.ts';
+import type { HttpClient } from '../../core/http/client.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import type { Sealer } from '../../state/sealing.ts';

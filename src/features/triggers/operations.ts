@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { requireTenant } from '../../control/installation.ts';
-import { id, tenant } from '../../model/schemas.ts';
-import { operation } from '../../operations/operation.ts';
+import { id, tenant } from '../../core/model/schemas.ts';
+import { requireTenant } from '../../operator/control/installation.ts';
+import { operation } from '../../operator/operations/operation.ts';
 import { closed, triggers } from './schemas.ts';
 
 /** Operations on triggers. */

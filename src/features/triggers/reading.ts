@@ -1,11 +1,11 @@
+import { MirrorError } from '../../core/model/errors.ts';
+import { eachInPieces, type Pieces } from '../../core/model/pieces.ts';
+import { DAY_MS, type Instant } from '../../core/model/time.ts';
+import type { TriggerReading } from '../../core/model/triggers.ts';
+import { inPieces } from '../../core/pieces/in-pieces.ts';
 import { roomForEntries, TENANT_TOO_LARGE } from '../../engine/storage-limit.ts';
 import type { Lease } from '../../engine/store.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { eachInPieces, type Pieces } from '../../model/pieces.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
-import type { TriggerReading } from '../../model/triggers.ts';
-import { inPieces } from '../../pieces/in-pieces.ts';
 import type { Subject } from './events.ts';
 import type { EventList } from './lists.ts';
 import type { OpenTriggers, TriggerTenant } from './ports.ts';

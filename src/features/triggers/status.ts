@@ -1,6 +1,6 @@
-import { signatureRefused } from '../../http/signed-webhook.ts';
-import { type Instant, upcoming } from '../../model/time.ts';
-import type { TriggerEndpointState, TriggerStatus } from '../../model/triggers.ts';
+import { signatureRefused } from '../../core/http/signed-webhook.ts';
+import { type Instant, upcoming } from '../../core/model/time.ts';
+import type { TriggerEndpointState, TriggerStatus } from '../../core/model/triggers.ts';
 import type { OpenTriggers } from './ports.ts';
 import { triggerKeysOf } from './reading.ts';
 import type { TriggerEndpointStatus, TriggerEventStatus } from './schemas.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Lease } from '../../engine/store.ts';
-import { slices } from '../../model/pieces.ts';
-import type { Instant } from '../../model/time.ts';
+import { slices } from '../../core/model/pieces.ts';
+import type { Instant } from '../../core/model/time.ts';
 import type {
   StoredAppointment,
   TriggerDrop,
@@ -9,7 +8,8 @@ import type {
   TriggerEvent,
   TriggerReading,
   WaitingTrigger,
-} from '../../model/triggers.ts';
+} from '../../core/model/triggers.ts';
+import type { Lease } from '../../engine/store.ts';
 import { closingIn, codeIn, DAMAGED, openNumber, openPlain } from '../../state/damaged.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type FencedScript, fencedScript, scoresOf } from '../../state/script.ts';

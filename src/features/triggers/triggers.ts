@@ -1,8 +1,8 @@
-import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Progress } from '../../core/model/tasks.ts';
+import type { Instant } from '../../core/model/time.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { Progress } from '../../model/tasks.ts';
-import type { Instant } from '../../model/time.ts';
+import { type Installation, requireTenant, settingsLocation } from '../../operator/control/installation.ts';
 import { waitForLease } from '../../state/leases.ts';
 import { TRIGGERS_LEASE } from './job.ts';
 import type { OpenTriggers, TriggerTenant } from './ports.ts';

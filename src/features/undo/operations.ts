@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { requireTenant } from '../../control/installation.ts';
-import { runReport } from '../../control/status-schemas.ts';
-import { id, pageOfItems, paging, tenant } from '../../model/schemas.ts';
-import { operation } from '../../operations/operation.ts';
+import { id, pageOfItems, paging, tenant } from '../../core/model/schemas.ts';
+import { requireTenant } from '../../operator/control/installation.ts';
+import { runReport } from '../../operator/control/status-schemas.ts';
+import { operation } from '../../operator/operations/operation.ts';
 import { changingRuns, undo } from './schemas.ts';
 
 /** Largest number of stored reports per tenant. */
@@ -22,7 +22,7 @@ export const RUN_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/runs' },
     commands: [],
     async run({ tenant, ...page }, { services: { installation } }) {
-      const { pageOf } = await import('../../control/paging.ts');
+      const { pageOf } = await import('../../operator/control/paging.ts');
       const reports = await requireTenant(installation, tenant).runs.list(STORED_REPORTS);
       return pageOf(reports, page, ({ startedAt, id }) => `${LATEST - startedAt} ${id}`);
     },

@@ -1,3 +1,7 @@
+import type { PendingChange } from '../../core/model/plan.ts';
+import type { Progress } from '../../core/model/tasks.ts';
+import { overlaps } from '../../core/model/time.ts';
+import { withVisits } from '../../core/model/visits.ts';
 import type { Confirmations } from '../../domain/absence.ts';
 import { type ClinicReading, confirmationsOf } from '../../domain/clinic-reading.ts';
 import type { ClinicReader } from '../../domain/clinic-requests.ts';
@@ -10,10 +14,6 @@ import { readAllStreams, type StreamReader } from '../../domain/streams.ts';
 import type { Confirmation } from '../../engine/absence.ts';
 import { confirmAll, type Questioner } from '../../engine/confirm.ts';
 import type { ChangeTable, LinkTable, TargetTable } from '../../engine/store.ts';
-import type { PendingChange } from '../../model/plan.ts';
-import type { Progress } from '../../model/tasks.ts';
-import { overlaps } from '../../model/time.ts';
-import { withVisits } from '../../model/visits.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { Journal, JournalEffect, JournalEntry } from '../../state/journal.ts';
 import type { OpenTarget } from '../../tenant/tenant.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant } from '../../model/schemas.ts';
+import { instant } from '../../core/model/schemas.ts';
 
 const tenantRun = z.object({
   ...{ tenant: z.string(), run: z.string() },

@@ -1,4 +1,4 @@
-import type { Texts } from '../../documents/document.ts';
+import type { Texts } from '../../operator/documents/document.ts';
 import type { UndoResult } from './schemas.ts';
 
 /** Results of an undone record; `waiting`: expected result of a dry run. */

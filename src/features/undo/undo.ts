@@ -1,10 +1,10 @@
-import { type Installation, pausedError, readTenants } from '../../control/installation.ts';
-import { syncTenant } from '../../control/sync.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import type { Progress } from '../../core/model/tasks.ts';
+import { DAY_MS, type Instant } from '../../core/model/time.ts';
 import type { StopSignals } from '../../engine/push.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import type { Progress } from '../../model/tasks.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
+import { type Installation, pausedError, readTenants } from '../../operator/control/installation.ts';
+import { syncTenant } from '../../operator/control/sync.ts';
 import type { Journal } from '../../state/journal.ts';
 import { entriesOfRun, lookAtRun, type Recoverable, type UndoneTenant } from './restore-records.ts';
 import type { TenantRun, UndoView } from './schemas.ts';

@@ -1,8 +1,8 @@
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
+import { MirrorError } from '../../core/model/errors.ts';
+import { parseJson } from '../../core/model/json.ts';
 import type { JsonObject } from '../../described-api/paths.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
 import { rowsIn } from '../profile-finder/answer-rows.ts';
 import { compareSpecification } from '../profile-finder/compare.ts';
 import { readSpecification } from '../profile-finder/openapi.ts';

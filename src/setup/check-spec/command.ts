@@ -1,4 +1,4 @@
-import type { CheckSpecChoice, CheckSpecCommand } from '../../cli/setup-commands.ts';
+import type { CheckSpecChoice, CheckSpecCommand } from '../../operator/cli/setup-commands.ts';
 import { renderProfileCheck } from '../profile-finder/render-profile-check.ts';
 import { writeProposal } from '../profile-finder/write-proposal.ts';
 import { checkSpecification } from './check-spec.ts';

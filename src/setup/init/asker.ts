@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
+import { MirrorError } from '../../core/model/errors.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
 
 /** A question of `init`. Each question has a line with the reason, or with the source of the answer. */
 export interface Question {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { askToOpen } from '../../cli/login-command.ts';
-import type { InitChoice, InitCommand } from '../../cli/setup-commands.ts';
-import { wrap } from '../../cli/table.ts';
-import type { Installation } from '../../control/installation.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
 import { message } from '../../messages/message.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { LoginResult } from '../../oauth/login.ts';
+import { askToOpen } from '../../operator/cli/login-command.ts';
+import type { InitChoice, InitCommand } from '../../operator/cli/setup-commands.ts';
+import { wrap } from '../../operator/cli/table.ts';
+import type { Installation } from '../../operator/control/installation.ts';
 import { CLINIC_CONNECTION } from '../../settings/tenant-schema.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker } from './asker.ts';
@@ -223,7 +223,7 @@ async function logInToCalendars(setup: Setup, tenant: string, calendars: readonl
 function logIn({ dir, choice, command }: Setup, tenant: string, connection: string): Promise<LoginResult> {
   const { err, signal } = command;
   return command.withInstallation(dir, tenant, async (_, services, acting) => {
-    const { loginWithBrowser, loginWithDevice } = await import('../../control/acts.ts');
+    const { loginWithBrowser, loginWithDevice } = await import('../../operator/control/acts.ts');
     if (choice.device !== true) {
       const show = (url: string) => err(askToOpen(url));
       return loginWithBrowser(acting, services, { tenant, connection }, show, signal);

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { confirm, isCancel, log, multiselect, password, select, text } from '@clack/prompts';
+import { MirrorError } from '../../core/model/errors.ts';
 import { message } from '../../messages/message.ts';
-import { MirrorError } from '../../model/errors.ts';
 import type { Asker, Question, TextQuestion } from './asker.ts';
 
 /** Streams for input and questions. */

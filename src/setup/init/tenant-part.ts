@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
+import type { Agenda, Location } from '../../core/model/records.ts';
+import { NAME, NAME_REMEDY } from '../../core/model/text.ts';
+import { isZone } from '../../core/model/time.ts';
 import { render } from '../../messages/message.ts';
-import type { Agenda, Location } from '../../model/records.ts';
-import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { isZone } from '../../model/time.ts';
 import { zoneRemedy } from '../../settings/common-schemas.ts';
 import { LANGUAGE } from '../../settings/tenant-schema.ts';
 import { tenantSecretFile } from '../../settings/tenant-secrets.ts';

@@ -1,10 +1,10 @@
 import { caldav } from '../../connectors/caldav/index.ts';
 import { SharedState } from '../../connectors/shared-state.ts';
-import { createHttpClient } from '../../http/client.ts';
-import { silentLogger } from '../../log/logger.ts';
+import { createHttpClient } from '../../core/http/client.ts';
+import { silentLogger } from '../../core/log/logger.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
+import { SECOND_MS } from '../../core/model/time.ts';
 import { message, type Text } from '../../messages/message.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { SECOND_MS } from '../../model/time.ts';
 import { abandonable, createBasicAuthorizer } from '../../oauth/authorizer.ts';
 import { oauthErrorCode } from '../../oauth/errors.ts';
 import { clinicProvider, googleProvider, microsoftProvider, type Provider } from '../../oauth/providers.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CANNOT_CREATE, unusable } from '../../cli/files.ts';
+import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
 import { message } from '../../messages/message.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { CANNOT_CREATE, unusable } from '../../operator/cli/files.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
 import { readYamlFile, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker } from './asker.ts';

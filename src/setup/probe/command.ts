@@ -1,5 +1,5 @@
-import type { ProbeChoice, ProbeCommand } from '../../cli/setup-commands.ts';
-import type { ClinicAccess } from '../../control/clinic.ts';
+import type { ProbeChoice, ProbeCommand } from '../../operator/cli/setup-commands.ts';
+import type { ClinicAccess } from '../../operator/control/clinic.ts';
 import { renderProfileCheck } from '../profile-finder/render-profile-check.ts';
 import { writeProposal } from '../profile-finder/write-proposal.ts';
 import { probeClinic } from './probe.ts';

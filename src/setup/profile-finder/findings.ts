@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { Document, isMap, isScalar, visit } from 'yaml';
 import { pagingSchema } from '../../clinic/schema/paging.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../../clinic/schema/profile.ts';
+import { shownLine } from '../../core/model/text.ts';
 import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
-import { shownLine } from '../../model/text.ts';
 
 /**
  * Comparison of a profile value with the clinic:

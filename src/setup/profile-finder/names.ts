@@ -1,5 +1,5 @@
 import { folded } from '../../clinic/http/rows.ts';
-import type { AppointmentStatus } from '../../model/records.ts';
+import type { AppointmentStatus } from '../../core/model/records.ts';
 
 /** Splits names or words, most likely first. All are folded: without case, spaces, hyphens and underscores. */
 const words = (text: string): readonly string[] => text.split(' ');

@@ -1,8 +1,8 @@
 import { parseDocument } from 'yaml';
+import { MirrorError, withoutStacks } from '../../core/model/errors.ts';
+import { parseJson } from '../../core/model/json.ts';
 import { totalHeader } from '../../described-api/answers.ts';
 import { isJsonObject, type JsonObject } from '../../described-api/paths.ts';
-import { MirrorError, withoutStacks } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
 import { epochUnitOfNumber, UNTOLD, type ValueSchema } from './values.ts';
 
 /** A query parameter of an operation. */

@@ -6,11 +6,11 @@ import { createZone, formatInstant } from '../../clinic/read/timestamps.ts';
 import { isNested, type ScalarField } from '../../clinic/schema/fields.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { appointment } from '../../clinic/schema/shapes.ts';
+import type { AppointmentStatus } from '../../core/model/records.ts';
+import type { ReadingRemark } from '../../core/model/run-schemas.ts';
+import { sentenceOfRemark } from '../../core/model/snapshots.ts';
 import { isJsonObject, type JsonObject, parsePath } from '../../described-api/paths.ts';
 import { message, render } from '../../messages/message.ts';
-import type { AppointmentStatus } from '../../model/records.ts';
-import type { ReadingRemark } from '../../model/run-schemas.ts';
-import { sentenceOfRemark } from '../../model/snapshots.ts';
 import { byWeight, type Comparison, type Finding, fitsAll, propose } from './findings.ts';
 
 /** Result of comparing a clinic's API with a profile. */

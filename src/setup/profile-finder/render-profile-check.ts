@@ -1,4 +1,4 @@
-import { renderTable, wrap } from '../../cli/table.ts';
+import { renderTable, wrap } from '../../operator/cli/table.ts';
 import { byWeight, type Finding } from './findings.ts';
 import type { ProfileCheck, RowsRead } from './profile-check.ts';
 

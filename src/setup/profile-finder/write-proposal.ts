@@ -1,4 +1,4 @@
-import type { CheckSpecCommand } from '../../cli/setup-commands.ts';
+import type { CheckSpecCommand } from '../../operator/cli/setup-commands.ts';
 import type { ProfileCheck } from './profile-check.ts';
 
 /** Writes the proposed profile to the requested file. */

@@ -1,4 +1,4 @@
-import type { Status } from '../../../src/control/status-schemas.ts';
+import type { Status } from '../../../src/operator/control/status-schemas.ts';
 import type { Defect } from '../judge/tally.ts';
 import { judgeClaim } from '../judge/verdict.ts';
 import type { Scene } from './scene.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Status } from '../../../src/control/status-schemas.ts';
+import type { Status } from '../../../src/operator/control/status-schemas.ts';
 import type { RemoteObject } from '../judge/compare.ts';
 import { surnameOf } from '../judge/compare.ts';
 import type { Denials } from '../judge/denials.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Status } from '../../../src/control/status-schemas.ts';
+import type { Status } from '../../../src/operator/control/status-schemas.ts';
 import { verdictOn } from '../judge/rules.ts';
 import { loginsInUse, type Scene } from './scene.ts';
 

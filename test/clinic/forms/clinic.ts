@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { addDays } from '../../../sandbox/clinic/data/zone.ts';
-import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/http/client.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
 import { type EnvelopeForm, type Form, LISTS, type ListName, type PagingForm } from './form.ts';
 import { zoneOf } from './meant.ts';
 import { placeIn } from './profile.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AppointmentStatus } from '../../../src/model/records.ts';
+import type { AppointmentStatus } from '../../../src/core/model/records.ts';
 import { anyRowForm, type RowForm } from './row-form.ts';
 import { anyUserForm, type UserForm } from './user-form.ts';
 

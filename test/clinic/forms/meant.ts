@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { addDays, createZone, type Zone } from '../../../sandbox/clinic/data/zone.ts';
-import type { AppointmentStatus } from '../../../src/model/records.ts';
+import type { AppointmentStatus } from '../../../src/core/model/records.ts';
 import { FLAGS, type Form, STATUS_VALUES } from './form.ts';
 import { isBuried } from './row-form.ts';
 

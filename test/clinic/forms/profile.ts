@@ -1,4 +1,4 @@
-import { APPOINTMENT_STATUSES } from '../../../src/model/records.ts';
+import { APPOINTMENT_STATUSES } from '../../../src/core/model/records.ts';
 import type { WrittenProfile } from '../open-client.ts';
 import {
   type EnvelopeForm,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createHttpClient } from '../../../src/http/client.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { failureOf, openClient, profileOf, unhurried } from '../open-client.ts';
 import { type Script, type ScriptedAnswer, startScriptedServer } from '../scripted-server.ts';
 

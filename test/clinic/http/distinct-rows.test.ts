@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { type CountedPages, DistinctRows } from '../../../src/clinic/http/distinct-rows.ts';
-import { atOnce } from '../../../src/model/pieces.ts';
+import { atOnce } from '../../../src/core/model/pieces.ts';
 
 type Ids = readonly (string | null)[];
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorFromAnswer, saysAbsent, saysOutOfSequence } from '../../../src/clinic/http/errors.ts';
-import type { HttpResponse } from '../../../src/http/client.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS } from '../../../src/model/backoff.ts';
+import type { HttpResponse } from '../../../src/core/http/client.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS } from '../../../src/core/model/backoff.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 
 const PATIENT = 'Anna Rossi';

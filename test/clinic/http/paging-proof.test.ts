@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PageSource, type PageTarget, type PagingMemory, readPages } from '../../../src/clinic/http/paging.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import type { PageAnswer } from '../../../src/described-api/answers.ts';
 import { isJsonObject } from '../../../src/described-api/paths.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 import { received } from '../pages.ts';
 

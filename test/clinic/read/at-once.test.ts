@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { DAY_MS } from '../../../src/model/time.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 
 const FROM_AT = Date.parse('2026-03-02T00:00:00Z');

@@ -6,8 +6,8 @@ import {
   type ReusableReading,
   type RowsOfPage,
 } from '../../../src/clinic/read/gathering.ts';
-import { atOnce } from '../../../src/model/pieces.ts';
-import { HOUR_MS, overlaps, type TimeWindow } from '../../../src/model/time.ts';
+import { atOnce } from '../../../src/core/model/pieces.ts';
+import { HOUR_MS, overlaps, type TimeWindow } from '../../../src/core/model/time.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 
 /** Gathers calls as a read does. */

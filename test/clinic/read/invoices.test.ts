@@ -3,7 +3,7 @@ import { createInvoiceDoctorNames, createInvoiceResolver } from '../../../src/cl
 import type { ClinicRecord } from '../../../src/clinic/read/reading-calls.ts';
 import { compileRecords } from '../../../src/clinic/read/records.ts';
 import { RESOURCES, type ResourceName } from '../../../src/clinic/schema/resources.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import { profileOf, unhurried } from '../open-client.ts';
 
 const profile = profileOf();

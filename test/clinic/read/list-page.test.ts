@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { type CachedPage, cachedStretches, type PageForm, pageOf } from '../../../src/clinic/read/list-page.ts';
-import { ReceivedBytes } from '../../../src/http/received-bytes.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { MOST_VALUES } from '../../../src/model/json.ts';
-import { atOnce } from '../../../src/model/pieces.ts';
+import { ReceivedBytes } from '../../../src/core/http/received-bytes.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { MOST_VALUES } from '../../../src/core/model/json.ts';
+import { atOnce } from '../../../src/core/model/pieces.ts';
 import { mayBeMisread } from '../../support/misread-names.ts';
 
 /** A mapped row: the row itself in a new object. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { CacheBudget } from '../../../src/model/cache.ts';
-import { MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { CacheBudget } from '../../../src/core/model/cache.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../src/core/model/time.ts';
 import { failureOf, type WrittenProfile } from '../open-client.ts';
 import { openRememberingClinic, rowOf, told, withEtags } from '../remembering-clinic.ts';
 import type { ScriptedAnswer, ScriptedRequest } from '../scripted-server.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
-import windowsZones from '../../../src/model/windows-zones.json' with { type: 'json' };
+import windowsZones from '../../../src/core/model/windows-zones.json' with { type: 'json' };
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
-import { CacheBudget } from '../../../src/model/cache.ts';
-import type { Appointment } from '../../../src/model/records.ts';
+import { CacheBudget } from '../../../src/core/model/cache.ts';
+import type { Appointment } from '../../../src/core/model/records.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 

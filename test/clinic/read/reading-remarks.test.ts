@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import { emptyPathsIn, RemarkCollectors, remarksOf, UnreadZones } from '../../../src/clinic/read/reading-remarks.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { sentenceOfRemark } from '../../../src/core/model/snapshots.ts';
 import { render } from '../../../src/messages/message.ts';
-import { sentenceOfRemark } from '../../../src/model/snapshots.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 

@@ -4,9 +4,9 @@ import { compileAppointmentRows, compileBookings } from '../../../src/clinic/rea
 import { remarksOf } from '../../../src/clinic/read/reading-remarks.ts';
 import { readSnapshot } from '../../../src/clinic/read/snapshot.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { agendasOf, belongsTo } from '../../../src/core/model/records.ts';
+import { sentenceOfRemark } from '../../../src/core/model/snapshots.ts';
 import { render } from '../../../src/messages/message.ts';
-import { agendasOf, belongsTo } from '../../../src/model/records.ts';
-import { sentenceOfRemark } from '../../../src/model/snapshots.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { sharedTexts } from '../../../src/clinic/read/snapshot.ts';
-import type { Appointment } from '../../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, overlaps } from '../../../src/model/time.ts';
+import type { Appointment } from '../../../src/core/model/records.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, overlaps } from '../../../src/core/model/time.ts';
 import { appointmentOf } from '../../domain/arbitraries.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { changedSince, NOW, openRememberingClinic, type Row, rowOf, told, withEtags } from '../remembering-clinic.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chooseTenant } from '../../../src/clinic/read/users.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { failureOf, openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DIALECT_NAMES } from '../../../sandbox/clinic/dialects/index.ts';
-import { renderTable } from '../../../src/cli/table.ts';
+import { renderTable } from '../../../src/operator/cli/table.ts';
 
 /** How the suite went in one dialect. */
 interface DialectResult {

@@ -3,7 +3,7 @@ import type { BookedAppointment } from '../../../src/clinic/read/appointment-row
 import type { ListPage } from '../../../src/clinic/read/lists.ts';
 import { listCalls } from '../../../src/clinic/read/reading.ts';
 import { createZone } from '../../../src/clinic/read/timestamps.ts';
-import type { Lookup } from '../../../src/model/snapshots.ts';
+import type { Lookup } from '../../../src/core/model/snapshots.ts';
 import { NOW } from '../../sandbox/clinic/support.ts';
 import { all } from '../open-api.ts';
 import { committedProfile } from '../open-client.ts';

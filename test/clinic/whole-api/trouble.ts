@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createHttpClient } from '../../../src/http/client.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
 import { NOW } from '../../sandbox/clinic/support.ts';
 import { all, openApi } from '../open-api.ts';
 import { committedProfile, failureOf } from '../open-client.ts';

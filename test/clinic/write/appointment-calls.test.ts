@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import type { ClinicApi } from '../../../src/clinic/api.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
 import { firstTenant, logIn, NOW } from '../../sandbox/clinic/support.ts';
 import { paced } from '../../support/pace.ts';
 import { all, openApi } from '../open-api.ts';

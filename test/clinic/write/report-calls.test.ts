@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type PdfSource, requirePdf } from '../../../src/clinic/http/call.ts';
 import { type UploadRules, uploadOf } from '../../../src/clinic/write/report-calls.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
 import { profileOf } from '../open-client.ts';
 
 const { upload: RULES } = profileOf().medicalReports;

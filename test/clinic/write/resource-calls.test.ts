@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
-import type { HttpRequest } from '../../../src/http/client.ts';
+import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 
 test.each(['replace', 'merge'] as const)(

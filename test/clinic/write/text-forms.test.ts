@@ -7,7 +7,7 @@ import type { Shape } from '../../../src/clinic/schema/fields.ts';
 import { RESOURCES, type ResourceName } from '../../../src/clinic/schema/resources.ts';
 import { withTextForms } from '../../../src/clinic/write/text-forms.ts';
 import { compileWriter } from '../../../src/clinic/write/writing.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 
 function openForms(name: ResourceName, written: WrittenProfile) {

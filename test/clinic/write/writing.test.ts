@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compileRecords } from '../../../src/clinic/read/records.ts';
 import { RESOURCES, type ResourceName } from '../../../src/clinic/schema/resources.ts';
 import { compileWriter } from '../../../src/clinic/write/writing.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
 import { committedProfile, profileOf, type WrittenProfile } from '../open-client.ts';
 
 function writerOf<Name extends ResourceName>(name: Name, written: WrittenProfile = {}) {

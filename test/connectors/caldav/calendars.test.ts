@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
-import type { HttpClient } from '../../../src/http/client.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { containerOf } from '../../support/container-of.ts';
 import {
   davError,

@@ -4,9 +4,9 @@ import { fromCalendarObject, toCalendarObject } from '../../../src/connectors/ca
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import { carryOut, type Seen } from '../../../src/connectors/caldav/writing.ts';
 import { NO_DESCRIPTION, NO_PRESETS } from '../../../src/connectors/event-content.ts';
-import type { HttpClient, HttpRequest } from '../../../src/http/client.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { Operation } from '../../../src/model/operations.ts';
+import type { HttpClient, HttpRequest } from '../../../src/core/http/client.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
 import {
   createOperation,
   deleteOperation,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TimeWindow } from '../../../src/model/time.ts';
+import type { TimeWindow } from '../../../src/core/model/time.ts';
 import { itemWith, keyOf } from '../../contract/contract-kit.ts';
 import { etag, holding, kindOf, ours, TRUNCATED, withToken } from './scripted-calendar.ts';
 import {

@@ -8,7 +8,7 @@ import {
 } from '../../../sandbox/kit/fault-proxy.ts';
 import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
-import type { ItemKey, Operation } from '../../../src/model/operations.ts';
+import type { ItemKey, Operation } from '../../../src/core/model/operations.ts';
 import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import type { OwnTarget, PersonsHands } from '../../contract/cases/persons-own.ts';
 import type { ContractDialect, ContractServer, RemoteObject } from '../../contract/contract-target.ts';

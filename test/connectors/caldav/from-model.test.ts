@@ -9,8 +9,8 @@ import {
 } from '../../../src/connectors/caldav/from-model.ts';
 import { NO_DESCRIPTION, NO_PRESETS } from '../../../src/connectors/event-content.ts';
 import { carriable } from '../../../src/connectors/icalendar.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
-import { toZonedIso } from '../../../src/model/time.ts';
+import type { CalendarItem } from '../../../src/core/model/items.ts';
+import { toZonedIso } from '../../../src/core/model/time.ts';
 
 const KEY = '0123456789abcdefghijklmnopqrstuv';
 const HALF_HOUR_MS = 30 * 60_000;

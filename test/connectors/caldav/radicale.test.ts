@@ -5,8 +5,8 @@ import { caldav } from '../../../src/connectors/caldav/index.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
 import {
   createOperation,
   deleteOperation,

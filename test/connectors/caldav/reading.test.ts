@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { Collection } from '../../../src/connectors/caldav/collection.ts';
 import { readChanges } from '../../../src/connectors/caldav/collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
-import type { RemoteItem } from '../../../src/model/operations.ts';
-import type { TimeWindow } from '../../../src/model/time.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import type { RemoteItem } from '../../../src/core/model/operations.ts';
+import type { TimeWindow } from '../../../src/core/model/time.ts';
 import { itemWith, keyOf, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 import { etag, holding, kindOf, ours, TRUNCATED, withToken } from './scripted-calendar.ts';
 import {

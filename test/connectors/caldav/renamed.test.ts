@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../../src/model/operations.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
 import {
   createOperation,
   deleteOperation,

@@ -5,8 +5,8 @@ import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpClient, type HttpClient } from '../../../src/http/client.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
+import { createHttpClient, type HttpClient } from '../../../src/core/http/client.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
 import { paced } from '../../support/pace.ts';
 
 /** A request as the scripted server saw it. */

@@ -2,7 +2,7 @@ import ICAL from 'ical.js';
 import { expect, onTestFinished } from 'vitest';
 import type { CaldavSandbox } from '../../../sandbox/caldav/index.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import type { Operation, Outcome } from '../../../src/core/model/operations.ts';
 import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import { createOperation, itemWith, keyOf, timed, written } from '../../contract/contract-kit.ts';
 import { DavHands } from './dav-hands.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import { NO_DESCRIPTION, NO_PRESETS } from '../../../src/connectors/event-content.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
+import type { Operation, Outcome } from '../../../src/core/model/operations.ts';
 import {
   createOperation,
   deleteOperation,

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { ConnectorContext } from '../../../src/connectors/connector.ts';
 import { openFeed } from '../../../src/connectors/feed/connector.ts';
 import { RETAINED_BEFORE_MS } from '../../../src/connectors/feed/schemas.ts';
-import type { FeedEntry, FeedStore } from '../../../src/model/feeds.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import type { FeedEntry, FeedStore } from '../../../src/core/model/feeds.ts';
+import type { CalendarItem } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome } from '../../../src/core/model/operations.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { itemWith, timed } from '../../contract/contract-kit.ts';
 
 const MARK = 'feedmark0feedmark';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildBatch, parseBatch } from '../../../src/connectors/google-calendar/client.ts';
-import { atOnce } from '../../../src/model/pieces.ts';
+import { atOnce } from '../../../src/core/model/pieces.ts';
 
 const NOW = Date.parse('2027-01-01T00:00:00Z');
 const TYPE = 'multipart/mixed; boundary=batch_x';

@@ -4,9 +4,9 @@ import { openCalendars } from '../../../src/connectors/google-calendar/connector
 import { googleCalendar } from '../../../src/connectors/google-calendar/index.ts';
 import { prepareCalendar } from '../../../src/connectors/owner.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
-import type { TimeWindow } from '../../../src/model/time.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import type { TimeWindow } from '../../../src/core/model/time.ts';
 import {
   createKit,
   createOperation,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { errors } from '../../../src/connectors/google-calendar/errors.ts';
-import { HOUR_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { HOUR_MS, SECOND_MS } from '../../../src/core/model/time.ts';
 
 function refusal(status: number, domain?: string, reason?: string, retryAfterMs: number | null = null) {
   const details = [{ domain, reason, message: 'text with Some Name' }];

@@ -9,8 +9,8 @@ import {
 } from '../../../src/connectors/google-calendar/from-model.ts';
 import { DESCRIPTION_STAMP_PROPERTY, EVENT_FIELDS } from '../../../src/connectors/google-calendar/limits.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
-import type { Operation } from '../../../src/model/operations.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import {
   createOperation,
   deleteOperation,

@@ -10,7 +10,7 @@ import {
   toRemoteItem,
   UNTOUCHED,
 } from '../../../src/connectors/google-calendar/from-model.ts';
-import { type CalendarItem, LONGEST_URL } from '../../../src/model/items.ts';
+import { type CalendarItem, LONGEST_URL } from '../../../src/core/model/items.ts';
 import { allDay, itemWith } from '../../contract/contract-kit.ts';
 import { items } from '../written-items.ts';
 

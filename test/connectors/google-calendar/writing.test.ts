@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Fault } from '../../../sandbox/kit/faults.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import {
   type ContractKit,
   createKit,

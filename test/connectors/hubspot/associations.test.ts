@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CrmItem } from '../../../src/model/items.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
 import { contact, describeOutcome, failure, meeting, startWorld, type Target, type World } from './support.ts';
 
 const START_AT = Date.parse('2026-12-01T09:00:00Z');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
+import type { CrmItem, MappedProperty } from '../../../src/core/model/items.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { contact, NO_SIGNAL, startWorld } from './support.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient, type HubSpotCall, pathsOf, readAccount } from '../../../src/connectors/hubspot/client.ts';
 import { MOST_ANSWER_VALUES } from '../../../src/connectors/hubspot/limits.ts';
-import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/http/client.ts';
-import { MOST_VALUES } from '../../../src/model/json.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
+import { MOST_VALUES } from '../../../src/core/model/json.ts';
 import { NO_SIGNAL } from './support.ts';
 
 const PATHS = pathsOf('2026-03');

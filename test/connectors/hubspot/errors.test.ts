@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readRefusal, toMirrorError, toRowError, untilMidnightMs } from '../../../src/connectors/hubspot/errors.ts';
-import { DAY_MS, MINUTE_MS, toZonedIso } from '../../../src/model/time.ts';
+import { DAY_MS, MINUTE_MS, toZonedIso } from '../../../src/core/model/time.ts';
 
 describe('a refusal', () => {
   const message =

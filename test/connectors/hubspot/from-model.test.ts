@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { pathsOf } from '../../../src/connectors/hubspot/client.ts';
 import { fromText, type Scope, toItem, toValues } from '../../../src/connectors/hubspot/from-model.ts';
 import { fromStamp } from '../../../src/connectors/owner.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
-import type { CrmItem, PropertyKind, PropertyValue } from '../../../src/model/items.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import type { CrmItem, PropertyKind, PropertyValue } from '../../../src/core/model/items.ts';
 
 const MARK = 'values0test00000';
 const SCOPE: Scope = {

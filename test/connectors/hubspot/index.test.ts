@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
-import type { StreamName } from '../../../src/model/items.ts';
+import type { StreamName } from '../../../src/core/model/items.ts';
 
 const DEFAULTS = hubspot.settingsSchema.parse({});
 const CUSTOM = hubspot.settingsSchema.parse({ object: '2-3465404' });

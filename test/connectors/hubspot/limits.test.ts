@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/core/model/time.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { CONTACT, contact, describeOutcome, failure, meeting, NO_SIGNAL, rejection, startWorld } from './support.ts';
 

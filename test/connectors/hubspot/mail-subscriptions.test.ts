@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CrmItem } from '../../../src/model/items.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { CONTACT, contact, describeOutcome, failure, NO_SIGNAL, rejection, startWorld, type World } from './support.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
-import type { PropertyKind } from '../../../src/model/items.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import type { PropertyKind } from '../../../src/core/model/items.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { CONTACT, contact, KEY, NO_SIGNAL, rejection, STAMP, startWorld, tokenAuthorizer } from './support.ts';
 

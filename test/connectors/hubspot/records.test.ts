@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CrmItem } from '../../../src/model/items.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
 import { keyOf } from '../../contract/contract-kit.ts';
 import { ours, run, SCOPE, update, write } from './scripted-account.ts';
 import { contact, KEY, meeting, NO_SIGNAL, STAMP, startWorld } from './support.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { silentLogger } from '../../../src/log/logger.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
 import { describeOutcome, keyOf } from '../../contract/contract-kit.ts';
 import {
   type Account,

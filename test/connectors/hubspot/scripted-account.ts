@@ -5,10 +5,10 @@ import type { Scope } from '../../../src/connectors/hubspot/from-model.ts';
 import { writeAll } from '../../../src/connectors/hubspot/writing.ts';
 import { toStamp } from '../../../src/connectors/owner.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
-import type { Outcome, Write } from '../../../src/model/operations.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
+import type { Outcome, Write } from '../../../src/core/model/operations.ts';
 import { describeOutcome, keyOf, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 
 const text = (name: string) => ({ name, kind: 'text' }) as const;

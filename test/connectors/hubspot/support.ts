@@ -9,13 +9,13 @@ import {
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import { type Logger, silentLogger } from '../../../src/core/log/logger.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome, RemoteItem } from '../../../src/core/model/operations.ts';
 import { crmForm } from '../../../src/domain/item-forms.ts';
 import { createTargetIdentity, type TargetIdentity } from '../../../src/engine/identity.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
-import { type Logger, silentLogger } from '../../../src/log/logger.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
-import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
 import { containerOf } from '../../support/container-of.ts';
 
 export const KEY = 'clinic_mirror_key';

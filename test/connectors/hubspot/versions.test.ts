@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Connector } from '../../../src/connectors/connector.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
 import { CONTACT, contact, meeting, NO_SIGNAL, startWorld, type World } from './support.ts';
 
 const ADDRESS = 'ada@example.org';

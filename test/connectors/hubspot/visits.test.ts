@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
-import { SECOND_MS } from '../../../src/model/time.ts';
+import { SECOND_MS } from '../../../src/core/model/time.ts';
 import { containerOf } from '../../support/container-of.ts';
 import {
   contact,

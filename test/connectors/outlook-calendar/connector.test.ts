@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ProxiedAnswer } from '../../../sandbox/kit/fault-proxy.ts';
-import { DAY_MS, type TimeWindow } from '../../../src/model/time.ts';
+import { DAY_MS, type TimeWindow } from '../../../src/core/model/time.ts';
 import { createKit, createOperation, itemWith, keyOf, signal, updateOperation } from '../../contract/contract-kit.ts';
 import { ACCOUNT, openOutlookTarget, refusal } from '../../contract/outlook-calendar-target.ts';
 

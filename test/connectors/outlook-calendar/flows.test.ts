@@ -10,8 +10,8 @@ import {
 import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
 import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { Operation } from '../../../src/model/operations.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
 import {
   createOperation,
   deleteOperation,

@@ -13,8 +13,8 @@ import {
   UNTOUCHED,
 } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
-import { toZonedIso } from '../../../src/model/time.ts';
+import type { CalendarItem } from '../../../src/core/model/items.ts';
+import { toZonedIso } from '../../../src/core/model/time.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 import { property } from '../../contract/outlook-calendar-target.ts';
 import { items, times, ZONES } from '../written-items.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
-import { asMirrorError } from '../../../src/model/errors.ts';
-import type { Outcome } from '../../../src/model/operations.ts';
+import { asMirrorError } from '../../../src/core/model/errors.ts';
+import type { Outcome } from '../../../src/core/model/operations.ts';
 import { contact, effectOf, type OpenTarget, signal, steadyLogin } from './harness.ts';
 import { anna, espocrm, openProxied } from './profiles.ts';
 

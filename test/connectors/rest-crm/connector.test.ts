@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { contact, effectOf, signal } from './harness.ts';
 import { openProfile, PROFILE_CASES } from './profiles.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { asMirrorError } from '../../../src/model/errors.ts';
-import type { Outcome } from '../../../src/model/operations.ts';
+import { asMirrorError } from '../../../src/core/model/errors.ts';
+import type { Outcome } from '../../../src/core/model/operations.ts';
 import { contact, effectOf, type OpenTarget } from './harness.ts';
 import { anna, espocrm, openProxied } from './profiles.ts';
 

@@ -13,7 +13,7 @@ import {
   writeValues,
 } from '../../../src/connectors/rest-crm/from-model.ts';
 import { profiles } from '../../../src/connectors/rest-crm/schemas.ts';
-import type { CrmItem, PropertyValue, StreamName } from '../../../src/model/items.ts';
+import type { CrmItem, PropertyValue, StreamName } from '../../../src/core/model/items.ts';
 
 const MARK = 'restcrmmark00000';
 const KEY = '0123456789abcdefghijklmnopqrstuv';

@@ -2,12 +2,12 @@ import { expect } from 'vitest';
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome, RemoteItem } from '../../../src/core/model/operations.ts';
 import { crmForm } from '../../../src/domain/item-forms.ts';
 import { createTargetIdentity, type TargetIdentity } from '../../../src/engine/identity.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
-import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
-import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
 import { paced } from '../../support/pace.ts';
 
 const IDENTITY_KEY = new Uint8Array(32).fill(7);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
-import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
+import type { CrmItem, MappedProperty } from '../../../src/core/model/items.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { contact, effectOf, type OpenTarget, openTarget, signal } from './harness.ts';
 import { type JsonServer, startJsonServer } from './json-server.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import type { MappedProperty, PropertyValue } from '../../../src/core/model/items.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { contact, effectOf, signal } from './harness.ts';
 import { openProfile, PROFILE_CASES, type ProfileCase } from './profiles.ts';

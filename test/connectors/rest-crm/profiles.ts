@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { type DialectName, type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
-import type { MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import type { MappedProperty, PropertyValue } from '../../../src/core/model/items.ts';
 import { contact, type OpenTarget, openTarget, steadyLogin, type TargetChoice } from './harness.ts';
 
 /** How one shipped profile is tried. */

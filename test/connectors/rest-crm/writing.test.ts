@@ -5,10 +5,10 @@ import { descriptionSchema } from '../../../src/connectors/rest-crm/description.
 import type { Scope } from '../../../src/connectors/rest-crm/from-model.ts';
 import { type CrmRow, readRow } from '../../../src/connectors/rest-crm/from-model.ts';
 import { carryOut } from '../../../src/connectors/rest-crm/writing.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
-import type { Operation } from '../../../src/model/operations.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
 import { keyOf, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 import { contact, signal } from './harness.ts';
 

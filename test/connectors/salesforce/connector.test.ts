@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { CrmItem } from '../../../src/model/items.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome } from '../../../src/core/model/operations.ts';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { isMirrorError } from './expect.ts';
 import {

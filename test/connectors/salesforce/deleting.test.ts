@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CrmItem } from '../../../src/model/items.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome } from '../../../src/core/model/operations.ts';
 import { apply, create, failureOf, inWords, openWorld, patient, remove, update } from './support.ts';
 
 describe('a deletion', () => {

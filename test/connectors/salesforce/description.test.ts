@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { silentLogger } from '../../../src/log/logger.ts';
-import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
-import type { Outcome } from '../../../src/model/operations.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import type { CrmItem, MappedProperty } from '../../../src/core/model/items.ts';
+import type { Outcome } from '../../../src/core/model/operations.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { isMirrorError } from './expect.ts';
 import { apply, create, FIELDS, openWorld, PROPERTIES, patient, readAll, signal } from './support.ts';

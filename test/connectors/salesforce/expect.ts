@@ -1,4 +1,4 @@
-import { type Actor, MirrorError, type Retry } from '../../../src/model/errors.ts';
+import { type Actor, MirrorError, type Retry } from '../../../src/core/model/errors.ts';
 
 /** What is expected of an error. */
 export interface ExpectedError {

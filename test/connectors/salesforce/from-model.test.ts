@@ -9,8 +9,8 @@ import {
   toRow,
 } from '../../../src/connectors/salesforce/from-model.ts';
 import type { SeenRecord } from '../../../src/connectors/salesforce/schemas.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
-import type { Write } from '../../../src/model/operations.ts';
+import type { CrmItem } from '../../../src/core/model/items.ts';
+import type { Write } from '../../../src/core/model/operations.ts';
 
 const MARK = 'salesforcemark00';
 const CONTACT_KEY = 'v'.repeat(32);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
+import type { CrmItem, StreamName } from '../../../src/core/model/items.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
 import { compileMapping } from '../../../src/domain/mapping/compile.ts';
 import type { MappingSource } from '../../../src/domain/mapping/contract.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem, StreamName } from '../../../src/model/items.ts';
-import type { Operation } from '../../../src/model/operations.ts';
 import { ofAppointment, ofInvoice, ofPatient } from '../../domain/mapping/sources.ts';
 import { crmBesideContacts, crmOf } from '../../settings/crm-file.ts';
 import { containerOf } from '../../support/container-of.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CrmItem } from '../../../src/core/model/items.ts';
+import type { Outcome } from '../../../src/core/model/operations.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { crmForm } from '../../../src/domain/item-forms.ts';
 import { createTargetIdentity } from '../../../src/engine/identity.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
-import type { Outcome } from '../../../src/model/operations.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
 import { containerOf } from '../../support/container-of.ts';
 import {
   apply,

@@ -9,11 +9,11 @@ import {
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { salesforce } from '../../../src/connectors/salesforce/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
-import { type Logger, silentLogger } from '../../../src/log/logger.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
-import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
+import { createHttpClient } from '../../../src/core/http/client.ts';
+import { type Logger, silentLogger } from '../../../src/core/log/logger.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome, RemoteItem } from '../../../src/core/model/operations.ts';
 import { paced } from '../../support/pace.ts';
 
 const MARK = 'salesforcemark00';

@@ -7,10 +7,10 @@ import { queryPart, type Scope, soqlOf, wholeRecord } from '../../../src/connect
 import type { RowResult } from '../../../src/connectors/salesforce/schemas.ts';
 import { upsert } from '../../../src/connectors/salesforce/writing.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
-import type { Outcome, Write } from '../../../src/model/operations.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { CrmItem, MappedProperty } from '../../../src/core/model/items.ts';
+import type { Outcome, Write } from '../../../src/core/model/operations.ts';
 import { describeOutcome, keyOf as keyAt, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 import { containerOf } from '../../support/container-of.ts';
 import {

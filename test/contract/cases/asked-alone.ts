@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
-import { asMirrorError, MirrorError } from '../../../src/model/errors.ts';
+import { asMirrorError, MirrorError } from '../../../src/core/model/errors.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import {
   type AnyKit,

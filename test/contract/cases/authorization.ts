@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, describeOutcome, failure, signal } from '../contract-kit.ts';

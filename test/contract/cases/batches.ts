@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Item } from '../../../src/model/items.ts';
-import type { Operation } from '../../../src/model/operations.ts';
+import type { Item } from '../../../src/core/model/items.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
 import { paced } from '../../support/pace.ts';
 import { group } from '../contract-case.ts';
 import { deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
+import type { CalendarItem } from '../../../src/core/model/items.ts';
+import { DAY_MS, type TimeWindow } from '../../../src/core/model/time.ts';
 import type { RemoteChanges } from '../../../src/engine/ports.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
-import { DAY_MS, type TimeWindow } from '../../../src/model/time.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import {

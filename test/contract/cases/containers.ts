@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Connector } from '../../../src/connectors/connector.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import {

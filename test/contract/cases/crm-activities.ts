@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { StreamName } from '../../../src/model/items.ts';
+import type { StreamName } from '../../../src/core/model/items.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { deleteOperation, describeOutcome, failure, keyOf, updateOperation, written } from '../contract-kit.ts';
 import { type CrmKit, createContact } from '../crm-kit.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
+import type { CrmItem } from '../../../src/core/model/items.ts';
+import type { TimeWindow } from '../../../src/core/model/time.ts';
 import type { RemoteChanges } from '../../../src/engine/ports.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
-import type { TimeWindow } from '../../../src/model/time.ts';
 import { group } from '../contract-case.ts';
 import { keyOf, OTHER_MARK, signal } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { PropertyValue } from '../../../src/model/items.ts';
+import type { PropertyValue } from '../../../src/core/model/items.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { describeOutcome, failure, keyOf, updateOperation, written } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
+import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome } from '../../../src/core/model/operations.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { describeOutcome, failure, keyOf, signal, updateOperation, written } from '../contract-kit.ts';

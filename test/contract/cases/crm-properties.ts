@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { matches } from '../../../sandbox/kit/fault-proxy.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
-import type { MappedProperty } from '../../../src/model/items.ts';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
+import type { MappedProperty } from '../../../src/core/model/items.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import { failure, signal } from '../contract-kit.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CalendarItem } from '../../../src/model/items.ts';
+import type { CalendarItem } from '../../../src/core/model/items.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type CalendarKit, createOperation, describeOutcome, itemWith, sealedRecordIdOf } from '../contract-kit.ts';
 

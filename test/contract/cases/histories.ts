@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { seededRandom } from '../../../sandbox/kit/random.ts';
-import type { Item } from '../../../src/model/items.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import type { Item } from '../../../src/core/model/items.ts';
+import type { Operation, Outcome } from '../../../src/core/model/operations.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type AnyKit, keyOf, sealedRecordIdOf } from '../contract-kit.ts';
 

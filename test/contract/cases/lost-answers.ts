@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
-import type { Item } from '../../../src/model/items.ts';
-import type { Operation } from '../../../src/model/operations.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
+import type { Item } from '../../../src/core/model/items.ts';
+import type { Operation } from '../../../src/core/model/operations.ts';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type AnyKit, deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';
 

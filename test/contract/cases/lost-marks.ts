@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { DAY_MS } from '../../../src/model/time.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { group } from '../contract-case.ts';
 import {
   type CalendarKit,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../../../src/connectors/connector.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { group } from '../contract-case.ts';
 import { type CalendarKit, signal } from '../contract-kit.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Presets } from '../../../src/model/items.ts';
-import type { RemoteItem } from '../../../src/model/operations.ts';
+import type { Presets } from '../../../src/core/model/items.ts';
+import type { RemoteItem } from '../../../src/core/model/operations.ts';
 import { group } from '../contract-case.ts';
 import {
   allDay,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CalendarItem, Presets } from '../../../src/model/items.ts';
+import type { CalendarItem, Presets } from '../../../src/core/model/items.ts';
 import { group } from '../contract-case.ts';
 import { createOperation, describeOutcome, itemWith, updateOperation, type Written, written } from '../contract-kit.ts';
 import { OURS, type OwnKit, THEIRS } from './persons-own.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { Connector } from '../../../src/connectors/connector.ts';
-import type { Logger } from '../../../src/log/logger.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { Item } from '../../../src/model/items.ts';
-import type { Outcome } from '../../../src/model/operations.ts';
+import type { Logger } from '../../../src/core/log/logger.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { Item } from '../../../src/core/model/items.ts';
+import type { Outcome } from '../../../src/core/model/operations.ts';
 import { containerOf } from '../../support/container-of.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, type CalendarKit, deleteOperation, keyOf, signal, updateOperation } from '../contract-kit.ts';

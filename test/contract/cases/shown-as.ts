@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
+import type { CalendarItem } from '../../../src/core/model/items.ts';
+import type { Appointment } from '../../../src/core/model/records.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../../src/domain/project.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
-import type { Appointment } from '../../../src/model/records.ts';
 import { parseTitleFormat } from '../../../src/settings/event-fields.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from '../../domain/arbitraries.ts';
 import { group } from '../contract-case.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { matches } from '../../../sandbox/kit/fault-proxy.ts';
+import { SECOND_MS } from '../../../src/core/model/time.ts';
 import { targetBackoffMs } from '../../../src/engine/retry.ts';
-import { SECOND_MS } from '../../../src/model/time.ts';
 import { BEGIN, FORMS, LIMIT_MS } from '../../support/limit-forms.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { describeOutcome, failure } from '../contract-kit.ts';

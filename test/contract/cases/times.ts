@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ItemTime } from '../../../src/model/items.ts';
+import type { ItemTime } from '../../../src/core/model/items.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { allDay, type CalendarKit, createOperation, describeOutcome, itemWith, timed } from '../contract-kit.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { withoutGuard } from '../../../src/core/model/csv.ts';
+import type { Patient } from '../../../src/core/model/records.ts';
 import { compileMapping } from '../../../src/domain/mapping/compile.ts';
 import type { Mapped, Mapping, MappingSource } from '../../../src/domain/mapping/contract.ts';
 import { fieldPaths } from '../../../src/domain/mapping/fields.ts';
-import { withoutGuard } from '../../../src/model/csv.ts';
-import type { Patient } from '../../../src/model/records.ts';
 import {
   CRM_SOURCES,
   type CrmFile,

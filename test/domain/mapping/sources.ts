@@ -1,6 +1,6 @@
+import type { Appointment, Patient } from '../../../src/core/model/records.ts';
 import type { DerivedFields } from '../../../src/domain/derived-fields.ts';
 import type { InvoiceFacts, MappingSource } from '../../../src/domain/mapping/contract.ts';
-import type { Appointment, Patient } from '../../../src/model/records.ts';
 
 /** A patient with every field set. */
 export const PATIENT: Patient = {

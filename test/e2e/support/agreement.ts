@@ -1,11 +1,11 @@
-import type { Composition } from '../../../src/composition/compose.ts';
-import { stopsInstallation } from '../../../src/control/installation-problems.ts';
-import { openStatuses } from '../../../src/control/statuses.ts';
-import type { Problem } from '../../../src/model/problems.ts';
-import type { Health, SyncStatus } from '../../../src/model/schemas.ts';
-import { SYNC_HEALTH_WORDS } from '../../../src/model/sync-state.ts';
+import type { Problem } from '../../../src/core/model/problems.ts';
+import type { Health, SyncStatus } from '../../../src/core/model/schemas.ts';
+import { SYNC_HEALTH_WORDS } from '../../../src/core/model/sync-state.ts';
+import type { Composition } from '../../../src/daemon/compose.ts';
+import { stopsInstallation } from '../../../src/operator/control/installation-problems.ts';
+import { openStatuses } from '../../../src/operator/control/statuses.ts';
 import { type Fault, INSTALLATION_FAULTS } from '../../../tools/fault-table.ts';
-import { runProgram } from '../../cli/run-program.ts';
+import { runProgram } from '../../operator/cli/run-program.ts';
 import { openSkins, type Skins } from './surfaces.ts';
 
 /** What an interface says of a clinic and of the installation. A part is absent where the interface does not have it. */

@@ -1,5 +1,5 @@
 import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
-import type { StreamName } from '../../../src/model/items.ts';
+import type { StreamName } from '../../../src/core/model/items.ts';
 import {
   CRM_FIELDS,
   type CrmHands,

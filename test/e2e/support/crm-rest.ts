@@ -1,5 +1,5 @@
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
-import type { StreamName } from '../../../src/model/items.ts';
+import type { StreamName } from '../../../src/core/model/items.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import {
   CRM_FIELDS,

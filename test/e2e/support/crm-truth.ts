@@ -1,5 +1,5 @@
 import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index.ts';
-import type { StreamName } from '../../../src/model/items.ts';
+import type { StreamName } from '../../../src/core/model/items.ts';
 import type { CrmRecord, CrmVendor } from './crm-vendors.ts';
 import type { CrmWorld } from './crm-world.ts';
 

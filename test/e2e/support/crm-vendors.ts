@@ -1,5 +1,5 @@
 import type { FaultPlan } from '../../../sandbox/kit/faults.ts';
-import type { StreamName } from '../../../src/model/items.ts';
+import type { StreamName } from '../../../src/core/model/items.ts';
 
 /** A CRM record with shared field names; null for a field that is empty in the CRM. */
 export interface CrmRecord {

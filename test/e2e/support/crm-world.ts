@@ -1,6 +1,6 @@
 import { editTenantFile } from '../../../demo/configuration.ts';
 import type { ClinicSandboxOptions } from '../../../sandbox/clinic/index.ts';
-import type { StreamName } from '../../../src/model/items.ts';
+import type { StreamName } from '../../../src/core/model/items.ts';
 import { logInTo } from '../../support/log-in.ts';
 import { startHubSpot } from './crm-hubspot.ts';
 import { startRestCrm } from './crm-rest.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
 import { type DaemonProcess, startDaemon } from '../../../demo/daemon.ts';
-import { status } from '../../../src/control/status.ts';
+import { status } from '../../../src/operator/control/status.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { SmallWorld } from './small-world.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { asMirrorError } from '../../../src/core/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { auditTarget } from '../../../src/engine/audit-target.ts';
 import type { MemoryEngine } from '../../../src/engine/memory/engine.ts';
 import { laneLease } from '../../../src/engine/store.ts';
-import { asMirrorError } from '../../../src/model/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { type Crash, CrashPlan } from './crashes.ts';
 import { type MemoryWorld, planIn, recordOf, STREAM, settledWorld, TARGET, turn } from './world.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { asMirrorError } from '../../../src/model/errors.ts';
-import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { asMirrorError } from '../../../src/core/model/errors.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { type Crash, CrashPlan } from './crashes.ts';
 import { fill, type MemoryWorld, openMemoryWorld, recordOf, runCycle, STREAM, settle, TARGET, turn } from './world.ts';
 

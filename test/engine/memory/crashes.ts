@@ -1,6 +1,6 @@
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import type { MemoryEngine, MemoryEngineTarget } from '../../../src/engine/memory/engine.ts';
 import type { MemoryReading } from '../../../src/engine/memory/reading.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
 
 /** When a process ends, or fails: at which call of a port, before or after the call's effect. */
 export interface Crash {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import type { MemoryEngine } from '../../../src/engine/memory/engine.ts';
 import { NO_FAULTS } from '../../../src/engine/memory/source.ts';
 import { SUPERSEDED } from '../../../src/engine/store.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import {
   changesIn,
   decide,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import { describeRecord, itemOf, memoryForm, spanIn, spanOf } from '../../../src/engine/memory/items.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
 import { START as NOW, recordOf } from './world.ts';
 
 test('an object shows title and time of its record', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { MINUTE_MS, SECOND_MS } from '../../../src/core/model/time.ts';
 import { MemoryLeases } from '../../../src/engine/memory/leases.ts';
-import { MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 
 function open() {
   const clock = { now: 0 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import type { TargetPlan } from '../../../src/engine/target-plan.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
 import { changesIn, look, type MemoryWorld, openMemoryWorld, planIn, recordOf, STREAM, turn } from './world.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f'];

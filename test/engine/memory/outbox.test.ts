@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { PlannedChange } from '../../../src/core/model/plan.ts';
 import { itemAt } from '../../../src/engine/memory/items.ts';
 import { createMemoryState } from '../../../src/engine/memory/store.ts';
 import type { OutboxSettlement } from '../../../src/engine/store.ts';
-import type { PlannedChange } from '../../../src/model/plan.ts';
 import type { LinkStore } from '../../../src/state/links.ts';
 import type { Outbox } from '../../../src/state/outbox.ts';
 import { START as NOW, TARGET } from './world.ts';

@@ -1,3 +1,7 @@
+import type { Link } from '../../../src/core/model/operations.ts';
+import { atOnce, type Pieces } from '../../../src/core/model/pieces.ts';
+import type { Hold, PendingChange, PlannedChange } from '../../../src/core/model/plan.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { type Confirmation, nothingMissing } from '../../../src/engine/absence.ts';
 import { diff } from '../../../src/engine/diff.ts';
 import { createTargetIdentity } from '../../../src/engine/identity.ts';
@@ -7,10 +11,6 @@ import { planTarget } from '../../../src/engine/plan.ts';
 import type { CycleInput, Projection, TargetInput, TargetView } from '../../../src/engine/ports.ts';
 import type { TargetRules } from '../../../src/engine/target.ts';
 import type { TargetPlan } from '../../../src/engine/target-plan.ts';
-import type { Link } from '../../../src/model/operations.ts';
-import { atOnce, type Pieces } from '../../../src/model/pieces.ts';
-import type { Hold, PendingChange, PlannedChange } from '../../../src/model/plan.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { recordOf, START, STREAM, TARGET } from './world.ts';
 
 const WINDOW = { fromAt: START - 30 * DAY_MS, toAt: START + 60 * DAY_MS };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { nothingMissing } from '../../../src/engine/absence.ts';
 import { projectionOf } from '../../../src/engine/memory/projection.ts';
 import type { TargetInput } from '../../../src/engine/ports.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
 import { START as NOW, openMemoryWorld, recordOf, STREAM, TARGET } from './world.ts';
 
 const WINDOW = { fromAt: NOW, toAt: NOW + 9 * DAY_MS };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { nothingMissing } from '../../../src/engine/absence.ts';
 import { MemoryReading } from '../../../src/engine/memory/reading.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
 import { START as NOW, recordOf, STREAM } from './world.ts';
 
 const WINDOW = { fromAt: NOW, toAt: NOW + 9 * DAY_MS };

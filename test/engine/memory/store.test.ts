@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { createMemoryState, openMemoryStore } from '../../../src/engine/memory/store.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { START as NOW, TARGET } from './world.ts';
 
 test('pins end at their time', async () => {

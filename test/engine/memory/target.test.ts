@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { itemAt } from '../../../src/engine/memory/items.ts';
 import { MemoryTarget } from '../../../src/engine/memory/target.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
 import { START as NOW } from './world.ts';
 
 const ITEM = itemAt('title', { startAt: NOW, endAt: NOW + 1 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { createMemoryState } from '../../../src/engine/memory/store.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { START as NOW, TARGET } from './world.ts';
 
 const GONE = { cancelled: 0, excluded: 0, vanished: 1, released: 0, restored: 0 };

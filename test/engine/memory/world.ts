@@ -1,3 +1,5 @@
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { commitCycle } from '../../../src/engine/commit.ts';
 import { planCycle } from '../../../src/engine/cycle.ts';
 import type { Cycle } from '../../../src/engine/memo.ts';
@@ -14,8 +16,6 @@ import { createMemoryState } from '../../../src/engine/memory/store.ts';
 import { MemoryTarget } from '../../../src/engine/memory/target.ts';
 import { pushTarget } from '../../../src/engine/push.ts';
 import type { TargetPlan } from '../../../src/engine/target-plan.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 
 /** Start of each world. */
 export const START = Date.UTC(2026, 5, 15, 8);

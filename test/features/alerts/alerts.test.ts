@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { INSTALLATION_CODES } from '../../../src/control/installation-problems.ts';
-import type { Status } from '../../../src/control/status-schemas.ts';
+import { silentLogger } from '../../../src/core/log/logger.ts';
+import { asMirrorError, MirrorError } from '../../../src/core/model/errors.ts';
+import { needsPerson, type Problem } from '../../../src/core/model/problems.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { type AlertParts, createAlertWatch } from '../../../src/features/alerts/alerts.ts';
 import type { Digest } from '../../../src/features/alerts/digest.ts';
 import { createAlertStore } from '../../../src/features/alerts/store.ts';
 import { textOf } from '../../../src/features/alerts/texts.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
 import { message } from '../../../src/messages/message.ts';
-import { asMirrorError, MirrorError } from '../../../src/model/errors.ts';
-import { needsPerson, type Problem } from '../../../src/model/problems.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { INSTALLATION_CODES } from '../../../src/operator/control/installation-problems.ts';
+import type { Status } from '../../../src/operator/control/status-schemas.ts';
 import { createLeases } from '../../../src/state/leases.ts';
-import { problems, statusOf } from '../../control/status-of.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { problems, statusOf } from '../../operator/control/status-of.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Problem } from '../../../src/core/model/problems.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import {
   type AlertMemory,
   awaitsEnd,
@@ -9,8 +11,6 @@ import {
   nextDigest,
 } from '../../../src/features/alerts/digest.ts';
 import { message } from '../../../src/messages/message.ts';
-import type { Problem } from '../../../src/model/problems.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 
 const LOOK_MS = 5 * MINUTE_MS;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import { alertKeys } from '../../../src/features/alerts/keys.ts';
 import { createAlertStore } from '../../../src/features/alerts/store.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { useDamage } from '../../support/damage.ts';
 import { useRedis } from '../../support/redis.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { needsPerson, type Problem } from '../../../src/core/model/problems.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import type { Digest } from '../../../src/features/alerts/digest.ts';
 import { payloadOf, textOf } from '../../../src/features/alerts/texts.ts';
 import { message } from '../../../src/messages/message.ts';
-import { needsPerson, type Problem } from '../../../src/model/problems.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 
 const NOTHING: Digest = { begun: [], again: [], over: [], others: 0 };

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { acceptLoss, restoreBackup } from '../../../src/features/backup/backups.ts';
 import { createApprovalStore } from '../../../src/state/stored-documents.ts';
-import { openActing, person } from '../../control/acting.ts';
-import { openBooked } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { openActing, person } from '../../operator/control/acting.ts';
+import { openBooked } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import type { AllBackups } from '../../../src/features/backup/backups.ts';
 import { backUpAll, restoreAll } from '../../../src/features/backup/file.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { openActing } from '../../control/acting.ts';
-import { openBooked } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { openActing } from '../../operator/control/acting.ts';
+import { openBooked } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

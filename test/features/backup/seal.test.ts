@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Credential } from '../../../src/core/model/credentials.ts';
 import { openBackup, sealBackup, type TenantBackup } from '../../../src/features/backup/seal.ts';
-import type { Credential } from '../../../src/model/credentials.ts';
 import { createSealer } from '../../../src/state/sealing.ts';
 import { identityFingerprint } from '../../../src/state/state-counter.ts';
 

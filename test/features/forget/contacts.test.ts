@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { MirrorError } from '../../../src/core/model/errors.ts';
 import { contactsOf, formsOf } from '../../../src/features/forget/contacts.ts';
 import { forgetPatient, previewForgetting } from '../../../src/features/forget/forget.ts';
-import type { MirrorError } from '../../../src/model/errors.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { patientOf } from '../reminders/reminder-world.ts';

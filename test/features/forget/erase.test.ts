@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { renderReceipt } from '../../../src/cli/render-decisions.ts';
-import { jobHandlers } from '../../../src/composition/job-handlers.ts';
-import { status } from '../../../src/control/status.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
+import { jobHandlers } from '../../../src/daemon/job-handlers.ts';
 import { forgetPatient } from '../../../src/features/forget/forget.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { renderReceipt } from '../../../src/operator/cli/render-decisions.ts';
+import { status } from '../../../src/operator/control/status.ts';
 import { keys } from '../../../src/state/keys.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { pull, targetOf } from '../../tenant/cycle.ts';
 import {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { toJson } from '../../../src/core/model/schemas.ts';
 import { exportPatient } from '../../../src/features/forget/export.ts';
-import { toJson } from '../../../src/model/schemas.ts';
-import { openInstallation } from '../../control/open-installation.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { type ForgetWorld, forget, ID, leaveTraces, OTHER, openSynced, PATIENT, SILENT } from './forget-world.ts';

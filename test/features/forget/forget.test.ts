@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
-import { renderForgetPreview, renderReceipt, renderReceipts } from '../../../src/cli/render-decisions.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import { followAgain, listReceipts, previewForgetting } from '../../../src/features/forget/forget.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
+import { PLAIN_COLUMNS } from '../../../src/operator/cli/output.ts';
+import { renderForgetPreview, renderReceipt, renderReceipts } from '../../../src/operator/cli/render-decisions.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { tryDyingCommands } from './dying-commands.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openApiWorld, PATIENT, ROSSI } from '../../control/services-world.ts';
+import { openApiWorld, PATIENT, ROSSI } from '../../operator/control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

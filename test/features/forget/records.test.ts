@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { TracedReminders } from '../../../src/core/model/reminders.ts';
+import type { TimeWindow } from '../../../src/core/model/time.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import type { ForgottenTenant } from '../../../src/features/forget/ports.ts';
 import { findNewer, findRecords } from '../../../src/features/forget/records.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { TracedReminders } from '../../../src/model/reminders.ts';
-import type { TimeWindow } from '../../../src/model/time.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';

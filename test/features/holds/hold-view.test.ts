@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { TargetHoldKind } from '../../../src/core/model/plan.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { secondPersonAbove, viewHold } from '../../../src/features/holds/hold-view.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { TargetHoldKind } from '../../../src/model/plan.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
-import { openActing } from '../../control/acting.ts';
-import { openBooked } from '../../control/open-installation.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
+import { openActing } from '../../operator/control/acting.ts';
+import { openBooked } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER } from '../../tenant/cycle.ts';
 

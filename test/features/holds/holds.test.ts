@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { decideHold, listHolds } from '../../../src/features/holds/holds.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
-import { openBooked, openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { openBooked, openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle } from '../../tenant/cycle.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { allPages, openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
+import { allPages, openApiWorld, problemLike, ROSSI } from '../../operator/control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle } from '../../tenant/cycle.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { HOLD_KINDS } from '../../../src/core/model/plan.ts';
 import { usualOf } from '../../../src/features/holds/usual.ts';
-import { HOLD_KINDS } from '../../../src/model/plan.ts';
 import type { GoneDay } from '../../../src/state/target-record.ts';
 
 const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0, restored: 0 };

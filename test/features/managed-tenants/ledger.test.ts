@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { managedTenantKeys } from '../../../src/features/managed-tenants/keys.ts';
 import { comparedWith, type Looked, meantBy, revisionShown } from '../../../src/features/managed-tenants/ledger.ts';
 import type { ManagedTenantStore } from '../../../src/features/managed-tenants/store.ts';
-import { openManagedStore, RING } from '../../control/open-configurations.ts';
+import { openManagedStore, RING } from '../../operator/control/open-configurations.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

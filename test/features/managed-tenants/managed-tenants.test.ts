@@ -14,15 +14,15 @@ import {
 import { CONFIGURATION_OPERATIONS } from '../../../src/features/managed-tenants/operations.ts';
 import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import { faultIn } from '../../../src/settings/faults.ts';
-import { openActing } from '../../control/acting.ts';
+import { openActing } from '../../operator/control/acting.ts';
 import {
   type ConfigurationsChoice,
   openConfigurations,
   openManagedStore,
   RING,
-} from '../../control/open-configurations.ts';
-import { openInstallation } from '../../control/open-installation.ts';
-import { contextWith } from '../../operations/run-operation.ts';
+} from '../../operator/control/open-configurations.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
+import { contextWith } from '../../operator/operations/run-operation.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const { addTenant, removeTenant, replaceConfiguration } = CONFIGURATION_OPERATIONS;

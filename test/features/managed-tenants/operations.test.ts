@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { faultIn } from '../../../src/settings/faults.ts';
-import { runProgram } from '../../cli/run-program.ts';
-import { openActing } from '../../control/acting.ts';
-import { openConfigurations } from '../../control/open-configurations.ts';
+import { runProgram } from '../../operator/cli/run-program.ts';
+import { openActing } from '../../operator/control/acting.ts';
+import { openConfigurations } from '../../operator/control/open-configurations.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

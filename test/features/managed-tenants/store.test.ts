@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { managedTenantKeys } from '../../../src/features/managed-tenants/keys.ts';
-import { openManagedStore, RING } from '../../control/open-configurations.ts';
+import { openManagedStore, RING } from '../../operator/control/open-configurations.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

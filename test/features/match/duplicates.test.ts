@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
 import { startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
-import { renderDuplicates } from '../../../src/cli/render-audit.ts';
-import type { Installation } from '../../../src/control/installation.ts';
 import { tenantDuplicates } from '../../../src/features/match/duplicates.ts';
+import { renderDuplicates } from '../../../src/operator/cli/render-audit.ts';
+import type { Installation } from '../../../src/operator/control/installation.ts';
 import { openWorld } from '../../connectors/salesforce/support.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER, targetOf } from '../../tenant/cycle.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { MatchRow, Pair } from '../../../src/control/matching.ts';
+import { fromCsv, toCsv } from '../../../src/core/model/csv.ts';
 import { CALENDAR_FORM } from '../../../src/domain/item-forms.ts';
 import { createTargetIdentity } from '../../../src/engine/identity.ts';
 import { fromMatchFile, toMatchFile } from '../../../src/features/match/file.ts';
-import { fromCsv, toCsv } from '../../../src/model/csv.ts';
+import type { MatchRow, Pair } from '../../../src/operator/control/matching.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const identity = createTargetIdentity(KEY, 'studio-rossi', 'contacts', CALENDAR_FORM);

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
-import type { Installation } from '../../../src/control/installation.ts';
+import { fromCsv } from '../../../src/core/model/csv.ts';
+import type { Patient } from '../../../src/core/model/records.ts';
 import { applyMatches, undoMatches } from '../../../src/features/match/apply.ts';
 import { proposeMatches } from '../../../src/features/match/propose.ts';
-import { fromCsv } from '../../../src/model/csv.ts';
-import type { Patient } from '../../../src/model/records.ts';
+import type { Installation } from '../../../src/operator/control/installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { writeToHubSpot } from '../../tenant/hubspot-targets.ts';

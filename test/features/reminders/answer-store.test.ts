@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { MINUTE_MS } from '../../../src/core/model/time.ts';
 import { createAnswerDirectory, createAnswerStore } from '../../../src/features/reminders/answer-store.ts';
 import { reminderKeys } from '../../../src/features/reminders/keys.ts';
-import { MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
 

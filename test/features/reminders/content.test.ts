@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Location } from '../../../src/core/model/records.ts';
 import { type ContentInput, contentOf, languageOf } from '../../../src/features/reminders/content.ts';
 import { compileRules } from '../../../src/features/reminders/rules.ts';
-import type { Location } from '../../../src/model/records.ts';
 import { reminderSchema } from '../../../src/settings/reminder-schema.ts';
 import { patientOf } from './reminder-world.ts';
 

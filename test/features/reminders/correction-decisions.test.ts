@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { all, COUNT, cycles, decide, holds, reasons, sent, shift, told, wrong } from './correction-world.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Hold } from '../../../src/model/plan.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import type { Hold } from '../../../src/core/model/plan.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 

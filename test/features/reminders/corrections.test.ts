@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { reminderKeys } from '../../../src/features/reminders/keys.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { useRedis } from '../../support/redis.ts';

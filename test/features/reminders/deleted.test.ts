@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { deletedAsCancelled } from '../../../src/features/reminders/deleted.ts';
-import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { appointmentOf } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';

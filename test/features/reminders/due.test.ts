@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS, type Instant, MINUTE_MS, toZonedIso } from '../../../src/core/model/time.ts';
 import {
   dueAtOf,
   localDay,
@@ -8,7 +9,6 @@ import {
   quietSpanAt,
   type When,
 } from '../../../src/features/reminders/due.ts';
-import { HOUR_MS, type Instant, MINUTE_MS, toZonedIso } from '../../../src/model/time.ts';
 
 const ROME = 'Europe/Rome';
 const NIGHT: QuietHours = { fromMinute: 21 * 60, toMinute: 8 * 60 };

@@ -1,7 +1,7 @@
 // Tier: full. Opens a world for each command at which a worker can die.
 import { expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';

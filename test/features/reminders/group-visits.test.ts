@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
+import { readingVisits } from '../../../src/core/model/visits.ts';
 import { explainReminders, previewDay } from '../../../src/features/reminders/reminders.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { readingVisits } from '../../../src/model/visits.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { renderReminderExplanation } from '../../../src/operator/cli/render-reminders.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import {

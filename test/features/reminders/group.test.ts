@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ReminderKey } from '../../../src/core/model/reminders.ts';
 import {
   createAddressSecrets,
   createMessageProofs,
   createReminderNames,
 } from '../../../src/features/reminders/identity.ts';
-import type { ReminderKey } from '../../../src/model/reminders.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const TENANT = 'studio-rossi';

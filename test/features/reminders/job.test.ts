@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { AppointmentStatus } from '../../../src/core/model/records.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/core/model/time.ts';
 import type { Delivery } from '../../../src/features/reminders/channels/channel.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
 import { reminderKeys } from '../../../src/features/reminders/keys.ts';
-import type { AppointmentStatus } from '../../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { useRedis } from '../../support/redis.ts';

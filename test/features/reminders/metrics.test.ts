@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createMetrics } from '../../../src/control/metrics.ts';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
 import { addFeatureMetrics } from '../../../src/features/metrics.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { createMetrics } from '../../../src/operator/control/metrics.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, ID } from './reminder-world.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
-import { AURORA } from '../../http-server/open-services.ts';
+import { openApiWorld, problemLike, ROSSI } from '../../operator/control/services-world.ts';
+import { AURORA } from '../../operator/http-server/open-services.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

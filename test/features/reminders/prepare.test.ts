@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { prepare } from '../../../src/features/reminders/prepare.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { book, createReminderWorld } from './reminder-world.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { LedgerEntry } from '../../../src/core/model/reminders.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { isCoveredByCorrection } from '../../../src/features/reminders/remedies.ts';
-import type { LedgerEntry } from '../../../src/model/reminders.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 
 const REMINDER: LedgerEntry = {

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
-import { renderReminderExplanation, renderReminders } from '../../../src/cli/render-reminders.ts';
-import { renderStatus } from '../../../src/cli/render-status.ts';
-import { createMetrics } from '../../../src/control/metrics.ts';
-import { status } from '../../../src/control/status.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { addFeatureMetrics } from '../../../src/features/metrics.ts';
 import {
   explainReminders,
@@ -13,9 +9,13 @@ import {
   reopenChannel,
   upcomingReminders,
 } from '../../../src/features/reminders/reminders.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { PLAIN_COLUMNS } from '../../../src/operator/cli/output.ts';
+import { renderReminderExplanation, renderReminders } from '../../../src/operator/cli/render-reminders.ts';
+import { renderStatus } from '../../../src/operator/cli/render-status.ts';
+import { createMetrics } from '../../../src/operator/control/metrics.ts';
+import { status } from '../../../src/operator/control/status.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { createPatientReplies, repliesDocument } from '../../../src/features/reminders/replies.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { useRedis } from '../../support/redis.ts';

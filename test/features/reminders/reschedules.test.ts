@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';

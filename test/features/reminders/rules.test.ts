@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../../src/core/model/records.ts';
+import type { ReminderKey } from '../../../src/core/model/reminders.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { nominalDueAt } from '../../../src/features/reminders/due.ts';
 import {
   compileRules,
@@ -8,9 +11,6 @@ import {
   reminderExclusion,
   remindersFor,
 } from '../../../src/features/reminders/rules.ts';
-import type { Appointment } from '../../../src/model/records.ts';
-import type { ReminderKey } from '../../../src/model/reminders.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { reminderSchema } from '../../../src/settings/reminder-schema.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 

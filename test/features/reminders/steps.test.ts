@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import type { OpenReminders } from '../../../src/features/reminders/ports.ts';
 import { nextHour, SOURCE_RETRY_MS, sourceStep, stepOf } from '../../../src/features/reminders/steps.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 
 const reminders = { file: { unreachableMinutes: 60 } } as OpenReminders;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
 import { reminderKeys } from '../../../src/features/reminders/keys.ts';
 import { createReminderLedger } from '../../../src/features/reminders/store.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { useRedis } from '../../support/redis.ts';
 import { crashingRedis } from '../../tenant/crashing-redis.ts';

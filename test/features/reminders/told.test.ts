@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../../src/core/model/records.ts';
+import type { LedgerEntry } from '../../../src/core/model/reminders.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { createMessageProofs } from '../../../src/features/reminders/identity.ts';
 import { comparableAddress } from '../../../src/features/reminders/places.ts';
 import { correctionOf, messageTruthOf, type Truth } from '../../../src/features/reminders/told.ts';
-import type { Appointment } from '../../../src/model/records.ts';
-import type { LedgerEntry } from '../../../src/model/reminders.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 
 const proofs = createMessageProofs(Buffer.alloc(32, 7), 'studio-rossi');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { Hold } from '../../../src/core/model/plan.ts';
+import { type LedgerEntry, REMINDERS, type WrongInformation } from '../../../src/core/model/reminders.ts';
+import { DAY_MS, HOUR_MS, type TimeWindow } from '../../../src/core/model/time.ts';
 import { createMessageProofs } from '../../../src/features/reminders/identity.ts';
 import { comparableAddress } from '../../../src/features/reminders/places.ts';
 import { withViews } from '../../../src/features/reminders/views.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { Hold } from '../../../src/model/plan.ts';
-import { type LedgerEntry, REMINDERS, type WrongInformation } from '../../../src/model/reminders.ts';
-import { DAY_MS, HOUR_MS, type TimeWindow } from '../../../src/model/time.ts';
 import { appointmentOf, NOW } from '../../domain/arbitraries.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
 import { reminderKeys } from '../../../src/features/reminders/keys.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { type Tries, tryCases } from '../../support/tried.ts';

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { printTerminal } from '../../../src/cli/print-terminal.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/core/model/time.ts';
 import { reportRetention, retentionDocument } from '../../../src/features/retention/retention.ts';
 import { STORED_KINDS } from '../../../src/features/retention/texts.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { printTerminal } from '../../../src/operator/cli/print-terminal.ts';
 import { createUpkeepStore } from '../../../src/tenant/upkeep.ts';
-import { openActing } from '../../control/acting.ts';
-import { openInstallation } from '../../control/open-installation.ts';
 import { NOW } from '../../domain/arbitraries.ts';
+import { openActing } from '../../operator/control/acting.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { openTenant } from '../../tenant/open-tenant.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MirrorError } from '../../../src/model/errors.ts';
-import type { Appointment } from '../../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import type { Appointment } from '../../../src/core/model/records.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { booking, createTriggerWorld, type TriggerWorld, told } from './trigger-world.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { type Logger, silentLogger } from '../../../src/core/log/logger.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/core/model/time.ts';
 import { runTriggers } from '../../../src/features/triggers/job.ts';
-import { type Logger, silentLogger } from '../../../src/log/logger.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { startReceiver } from '../reminders/channels/receiver.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isTooLarge } from '../../../src/core/http/signed-webhook.ts';
 import { invoiceSubject, messageOf, reportSubject } from '../../../src/features/triggers/events.ts';
 import { createTriggerNames } from '../../../src/features/triggers/ports.ts';
-import { isTooLarge } from '../../../src/http/signed-webhook.ts';
 import { invoice, report } from './trigger-world.ts';
 
 describe('a report', () => {

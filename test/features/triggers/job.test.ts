@@ -1,8 +1,8 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { TRIGGERS_LEASE } from '../../../src/features/triggers/job.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { createTriggerWorld, SECRET, told, usePortal } from './trigger-world.ts';
 

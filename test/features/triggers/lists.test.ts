@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS } from '../../../src/core/model/time.ts';
+import type { StoredAppointment } from '../../../src/core/model/triggers.ts';
 import { changeName, changeOf, unusableAtFirst, vanished } from '../../../src/features/triggers/lists.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
-import type { StoredAppointment } from '../../../src/model/triggers.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { booking } from './trigger-world.ts';
 

@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
-import { renderStatus } from '../../../src/cli/render-status.ts';
-import { renderTriggers } from '../../../src/cli/render-triggers.ts';
-import { createMetrics } from '../../../src/control/metrics.ts';
-import { status } from '../../../src/control/status.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { addFeatureMetrics } from '../../../src/features/metrics.ts';
 import { listTriggers } from '../../../src/features/triggers/triggers.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { renderStatus } from '../../../src/operator/cli/render-status.ts';
+import { renderTriggers } from '../../../src/operator/cli/render-triggers.ts';
+import { createMetrics } from '../../../src/operator/control/metrics.ts';
+import { status } from '../../../src/operator/control/status.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { usePortal } from './trigger-world.ts';
 

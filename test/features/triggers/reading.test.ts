@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MirrorError } from '../../../src/model/errors.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { usePortal } from './trigger-world.ts';
 

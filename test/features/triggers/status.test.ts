@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
-import { renderTriggers } from '../../../src/cli/render-triggers.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { listTriggers } from '../../../src/features/triggers/triggers.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { PLAIN_COLUMNS } from '../../../src/operator/cli/output.ts';
+import { renderTriggers } from '../../../src/operator/cli/render-triggers.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { createModelClinic } from '../../tenant/model-clinic.ts';
 import { openTenant } from '../../tenant/open-tenant.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { crashingRedis } from '../../tenant/crashing-redis.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';

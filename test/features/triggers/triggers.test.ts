@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { renderStatus } from '../../../src/cli/render-status.ts';
-import { renderTriggers } from '../../../src/cli/render-triggers.ts';
-import { createMetrics } from '../../../src/control/metrics.ts';
-import { status } from '../../../src/control/status.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
 import { addFeatureMetrics } from '../../../src/features/metrics.ts';
 import { listTriggers, reopenEndpoint } from '../../../src/features/triggers/triggers.ts';
-import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { renderStatus } from '../../../src/operator/cli/render-status.ts';
+import { renderTriggers } from '../../../src/operator/cli/render-triggers.ts';
+import { createMetrics } from '../../../src/operator/control/metrics.ts';
+import { status } from '../../../src/operator/control/status.ts';
+import { openInstallation } from '../../operator/control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NEVER } from '../../tenant/cycle.ts';
 import { report, told, usePortal } from './trigger-world.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { MINUTE_MS } from '../../../src/core/model/time.ts';
 import { entriesOfRun, lookAtRun } from '../../../src/features/undo/restore-records.ts';
-import { MINUTE_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER } from '../../tenant/cycle.ts';
 import { openCrmWorld, patientOf } from '../../tenant/world.ts';

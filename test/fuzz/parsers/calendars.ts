@@ -9,7 +9,7 @@ import { readOwnEvent as readGraphEvent } from '../../../src/connectors/outlook-
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
 import { readGraphNotification } from '../../../src/connectors/outlook-calendar/subscriptions.ts';
 import { parseXml } from '../../../src/connectors/xml.ts';
-import { parseJson } from '../../../src/model/json.ts';
+import { parseJson } from '../../../src/core/model/json.ts';
 import type { Parser } from '../parser.ts';
 import { JSON_PAIRS, JSON_WORDS } from './answers.ts';
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { renderTable } from '../../../src/cli/table.ts';
+import { renderTable } from '../../../src/operator/cli/table.ts';
 import { startRedis } from '../../../tools/redis.ts';
 import { runTrial, type TrialFigures } from './trial.ts';
 

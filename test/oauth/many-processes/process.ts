@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { asMirrorError } from '../../../src/model/errors.ts';
+import { asMirrorError } from '../../../src/core/model/errors.ts';
 import type { ConnectionAuthorizer } from '../../../src/oauth/authorizer.ts';
 import { REFUSAL_UNCONFIRMED } from '../../../src/oauth/errors.ts';
 import type { Provider } from '../../../src/oauth/providers.ts';

@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
-import { createLoginStore } from '../../../src/control/login-stores.ts';
-import type { Credential } from '../../../src/model/credentials.ts';
+import type { Credential } from '../../../src/core/model/credentials.ts';
 import type { PendingLogin } from '../../../src/oauth/credential.ts';
 import type { LoginTarget } from '../../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../../src/oauth/loopback-login.ts';
 import { clinicProvider } from '../../../src/oauth/providers.ts';
+import { createLoginStore } from '../../../src/operator/control/login-stores.ts';
 import { NEVER, openWorker, RING, type Worker } from '../connection.ts';
 import { type Given, startFleet } from './fleet.ts';
 import { PLACES, type Place } from './process.ts';

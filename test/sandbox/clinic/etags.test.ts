@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
-import { CacheBudget } from '../../../src/model/cache.ts';
-import type { Appointment } from '../../../src/model/records.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
+import { CacheBudget } from '../../../src/core/model/cache.ts';
+import type { Appointment } from '../../../src/core/model/records.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
 import { firstTenant, frontDeskToken, NOW } from './support.ts';
 

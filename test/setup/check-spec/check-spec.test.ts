@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { checkSpecification } from '../../../src/setup/check-spec/check-spec.ts';
 import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
 import { firstTenant, frontDeskToken, NOW } from '../../sandbox/clinic/support.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { OPERATIONS } from '../../../src/clinic/schema/operations.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import { type Ran, runProgram } from '../../cli/run-program.ts';
+import { type Ran, runProgram } from '../../operator/cli/run-program.ts';
 
 /** Runs one command line with files that it may read. */
 function run(args: readonly string[], files: Record<string, string>): Promise<Ran> {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { MirrorError } from '../../../src/model/errors.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { answersOf } from '../../../src/setup/init/asker.ts';
 
 const AGENDAS = [

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { MirrorError } from '../../../src/model/errors.ts';
+import { MirrorError } from '../../../src/core/model/errors.ts';
 import { answersOf } from '../../../src/setup/init/asker.ts';
 import { checkSettings, makeSettings, registrationsOf } from '../../../src/setup/init/settings-part.ts';
 import { readExisting } from '../../../src/setup/init/written-files.ts';

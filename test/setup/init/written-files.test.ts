@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Actor, MirrorError } from '../../../src/model/errors.ts';
+import { type Actor, MirrorError } from '../../../src/core/model/errors.ts';
 import type { Asker } from '../../../src/setup/init/asker.ts';
 import {
   prepareSecret,

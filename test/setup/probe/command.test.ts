@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import { runProgram } from '../../cli/run-program.ts';
 import { profileOf } from '../../clinic/open-client.ts';
 import { startScriptedServer } from '../../clinic/scripted-server.ts';
-import { openClinicAccess } from '../../control/open-clinic-access.ts';
+import { runProgram } from '../../operator/cli/run-program.ts';
+import { openClinicAccess } from '../../operator/control/open-clinic-access.ts';
 import { italianClinic } from './italian-clinic.ts';
 
 test('prints the number of requests and the findings, writes the proposed profile, and exits with 1 if the clinic differs', async () => {

@@ -5,9 +5,9 @@ import { DIALECT_NAMES } from '../../../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import type { ClinicProfile } from '../../../src/clinic/schema/profile.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import type { HttpClient, HttpRequest } from '../../../src/http/client.ts';
+import type { HttpClient, HttpRequest } from '../../../src/core/http/client.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { render } from '../../../src/messages/message.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
 import { type Probe, probeClinic } from '../../../src/setup/probe/probe.ts';
 import { MOST_REQUESTS } from '../../../src/setup/probe/questions.ts';
 import {
@@ -29,7 +29,7 @@ import {
   type WrittenProfile,
 } from '../../clinic/open-client.ts';
 import { type Script, startScriptedServer } from '../../clinic/scripted-server.ts';
-import { openClinicAccess } from '../../control/open-clinic-access.ts';
+import { openClinicAccess } from '../../operator/control/open-clinic-access.ts';
 import { firstTenant, frontDeskToken, NOW } from '../../sandbox/clinic/support.ts';
 import { answered } from '../profile-finder/answers.ts';
 import { italianClinic } from './italian-clinic.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type BookedAppointment, compileBookings } from '../../../src/clinic/read/appointment-rows.ts';
-import { DAY_MS, MINUTE_MS, overlaps } from '../../../src/model/time.ts';
+import { DAY_MS, MINUTE_MS, overlaps } from '../../../src/core/model/time.ts';
 import { probeAgendas, probeWindow, probeWindowManners, type WindowSeen } from '../../../src/setup/probe/windows.ts';
 import { profileOf } from '../../clinic/open-client.ts';
 import { type Answering, askerOf } from './asked-clinic.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
+import { DAY_MS } from '../../../src/core/model/time.ts';
 import { compareSpecification } from '../../../src/setup/profile-finder/compare.ts';
 import { propose } from '../../../src/setup/profile-finder/findings.ts';
 import { readSpecification } from '../../../src/setup/profile-finder/openapi.ts';

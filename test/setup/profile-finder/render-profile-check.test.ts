@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Finding } from '../../../src/setup/profile-finder/findings.ts';
 import type { ProfileCheck } from '../../../src/setup/profile-finder/profile-check.ts';
 import { renderProfileCheck } from '../../../src/setup/profile-finder/render-profile-check.ts';
-import { flat } from '../../cli/arbitraries.ts';
+import { flat } from '../../operator/cli/arbitraries.ts';
 
 const FINDING: Finding = {
   ...{ area: 'fields', location: 'appointments.fields.start', result: 'differs', certainty: 'likely' },

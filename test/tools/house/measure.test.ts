@@ -30,7 +30,12 @@ describe('a file of src', () => {
       'export function a(b) { for (const c of b ?? []) if (c) return c; }',
       true,
     ],
-    ['texts of a page are read by the tests of the page', 'src/documents/texts/a.ts', 'a || b || c || d', false],
+    [
+      'texts of a page are read by the tests of the page',
+      'src/operator/documents/texts/a.ts',
+      'a || b || c || d',
+      false,
+    ],
   ])('where %s', (_, path, content, expected) => {
     expect(hasLogic(readSource(path, content))).toBe(expected);
   });

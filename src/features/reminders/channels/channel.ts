@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { HostObserver, HttpClient } from '../../../http/client.ts';
-import type { Logger } from '../../../log/logger.ts';
-import { asMirrorError } from '../../../model/errors.ts';
-import type { CorrectionKind } from '../../../model/reminders.ts';
-import type { Clock, Instant } from '../../../model/time.ts';
+import type { HostObserver, HttpClient } from '../../../core/http/client.ts';
+import type { Logger } from '../../../core/log/logger.ts';
+import { asMirrorError } from '../../../core/model/errors.ts';
+import type { CorrectionKind } from '../../../core/model/reminders.ts';
+import type { Clock, Instant } from '../../../core/model/time.ts';
 import type { Purpose, Reach } from '../../../settings/outbound-schema.ts';
 import type { SecretSchemas } from '../../../settings/secret-reference.ts';
 

@@ -1,6 +1,8 @@
 import PostalMime from 'postal-mime';
 import { type MailSandbox, type MailSandboxOptions, startMailSandbox } from '../../../../sandbox/mail/index.ts';
 import { type SmsSandbox, startSmsSandbox } from '../../../../sandbox/sms/index.ts';
+import { createHttpClient, type HttpClientOptions } from '../../../../src/core/http/client.ts';
+import type { Logger } from '../../../../src/core/log/logger.ts';
 import type {
   ChannelModule,
   Delivery,
@@ -12,8 +14,6 @@ import { email } from '../../../../src/features/reminders/channels/email/index.t
 import { sms } from '../../../../src/features/reminders/channels/sms/index.ts';
 import { webhook } from '../../../../src/features/reminders/channels/webhook/index.ts';
 import { createAddressSecrets } from '../../../../src/features/reminders/identity.ts';
-import { createHttpClient, type HttpClientOptions } from '../../../../src/http/client.ts';
-import type { Logger } from '../../../../src/log/logger.ts';
 import { render, textOfIssue } from '../../../../src/messages/message.ts';
 import { OPERATORS_REACH, type Reach } from '../../../../src/settings/outbound-schema.ts';
 import { secretSchemas } from '../../../../src/settings/secret-reference.ts';

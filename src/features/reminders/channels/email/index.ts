@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import { pinnedLookup } from '../../../../http/pinned.ts';
-import { smtpError } from '../../../../mail/errors.ts';
-import { mailboxOf } from '../../../../mail/mailbox.ts';
-import type { SmtpFailure } from '../../../../mail/smtp.ts';
+import { pinnedLookup } from '../../../../core/http/pinned.ts';
+import { smtpError } from '../../../../core/mail/errors.ts';
+import { mailboxOf } from '../../../../core/mail/mailbox.ts';
+import type { SmtpFailure } from '../../../../core/mail/smtp.ts';
 import type { MailServer } from '../../../../settings/delivery-schema.ts';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
 import { type EmailSettings, emailSchema } from './schemas.ts';
@@ -30,7 +30,10 @@ async function send(
   const to = mailboxOf(reminder.recipient.email ?? '');
   if (to === null) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
   // Loaded for the first mail, because the mail modules are large.
-  const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('../../../../mail/smtp.ts')]);
+  const [{ messageOf }, { handOver }] = await Promise.all([
+    import('./message.ts'),
+    import('../../../../core/mail/smtp.ts'),
+  ]);
   const unsubscribeUrl =
     callbackUrl === null ? null : `${callbackUrl}?reminder=${reminder.id}&proof=${unsubscribeProof(reminder.id)}`;
   const message = await messageOf(reminder, to, { settings, unsubscribeUrl, now: clock() });

@@ -1,8 +1,8 @@
 import ICAL from 'ical.js';
 import MailComposer from 'nodemailer/lib/mail-composer';
-import { escapeHtml } from '../../../../model/html.ts';
-import { foldLines } from '../../../../model/text.ts';
-import type { Instant } from '../../../../model/time.ts';
+import { escapeHtml } from '../../../../core/model/html.ts';
+import { foldLines } from '../../../../core/model/text.ts';
+import type { Instant } from '../../../../core/model/time.ts';
 import { linkLabel, type Reminder, textWithLink } from '../channel.ts';
 import type { EmailSettings } from './schemas.ts';
 

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { isHtml, readJson } from '../../../../http/answer.ts';
-import type { HttpResponse } from '../../../../http/client.ts';
+import { isHtml, readJson } from '../../../../core/http/answer.ts';
+import type { HttpResponse } from '../../../../core/http/client.ts';
+import { MirrorError } from '../../../../core/model/errors.ts';
+import { SECOND_MS } from '../../../../core/model/time.ts';
 import { issueText, message } from '../../../../messages/message.ts';
-import { MirrorError } from '../../../../model/errors.ts';
-import { SECOND_MS } from '../../../../model/time.ts';
 import { namingSources, type SecretSchemas } from '../../../../settings/secret-reference.ts';
 import {
   type CallbackAnswer,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isTooLarge, postSigned } from '../../../../http/signed-webhook.ts';
-import type { Instant } from '../../../../model/time.ts';
+import { isTooLarge, postSigned } from '../../../../core/http/signed-webhook.ts';
+import type { Instant } from '../../../../core/model/time.ts';
 import { webhookKeys } from '../../../../settings/delivery-schema.ts';
 import type { SecretSchemas } from '../../../../settings/secret-reference.ts';
 import {

@@ -1,0 +1,203 @@
+import { type Language, type Message, message, render } from '../../../messages/message.ts';
+import { type Comparison, DECISIONS } from '../../control/record-schemas.ts';
+import type { Texts } from '../document.ts';
+
+const ON_HOLD = message('sync-health.on-hold');
+
+const en = {
+  title: 'Why is it, or is it not, in the calendar?',
+  titleOf: (id: string) => `Appointment ${id}`,
+  empty:
+    'Search by date, time, doctor, status or id. The page of an appointment says whether it is in the calendar, since when and why.',
+  nobodyKnows:
+    'The clinic has no appointment with this id, and no target has an event, a change or a hold of it: check the id. The plan lists ids.',
+  inTarget: 'In',
+  notIn: 'Not in',
+  notYetIn: 'Not yet in',
+  since: 'since',
+  lastWritten: 'last written',
+  because: 'because',
+  readBackAt: 'read back',
+  comparesAgain: 'the next cycle compares again',
+  noTargetOf: (doctor: string) => `In no target, because no target shows the agenda ${doctor}:`,
+  nothingStored: 'No target has data of this appointment:',
+  othersOfDoctors: (count: number) =>
+    count === 1 ? '1 other target is not for this doctor.' : `${count} other targets are not for this doctor.`,
+  othersWithoutData: (count: number) =>
+    count === 1
+      ? '1 other target has no data of this appointment.'
+      : `${count} other targets have no data of this appointment.`,
+  asJson: 'As JSON',
+  command: 'As a command',
+  steps: 'Steps',
+  read: 'Read from the clinic',
+  rules: 'Rules',
+  compared: 'Compared',
+  written: 'Written',
+  readBack: 'Read back',
+  there: (status: string, agenda: string) => `${status}, agenda ${agenda}, starts`,
+  changedAt: 'changed in the clinic',
+  absent: render(DECISIONS.absent),
+  unusable: (code: string, field: string) => `the clinic record is unusable (${code} in ${field})`,
+  unknown: 'the clinic did not respond',
+  lastCycle: 'last cycle',
+  cycleFailed: (code: string) => `failed (${code})`,
+  noCycle: 'no cycle yet',
+  shown: 'belongs here',
+  notShown: 'does not belong here',
+  undecided: 'not decided',
+  never: 'not yet',
+  fields: (fields: string) => `differs: ${fields}`,
+  waits: 'waiting',
+  fails: (code: string, attempts: number) => `failed ${attempts} times (${code})`,
+  parked: (code: string) => `waiting for a change or an administrator (${code})`,
+  nextRetry: 'next retry',
+  due: 'due now',
+  present: 'to be written',
+  notPresent: 'to be removed',
+  notWritten: 'not written',
+  notRemoved: 'not removed',
+  paused: 'paused',
+  nextCycle: 'the next cycle updates the event',
+  notUpdatedBy: (policy: string) => `not updated: policy ${policy}`,
+  notRemovedBy: (policy: string) => `not removed: policy ${policy}`,
+  stands: (code: string) => `the target is stopped (${code})`,
+  held: render(ON_HOLD),
+  nothingWritten: 'nothing was written',
+  writtenUnknown: 'written; the time of the first write is not stored',
+  version: 'version',
+  revision: 'revision',
+  named: 'named',
+  starting: 'starting',
+  history: 'What runs changed',
+  updated: 'changed',
+  deleted: 'removed',
+  run: 'run',
+  asWritten: 'as written',
+  notSince: 'not read back since the write',
+  byHandEdited: (fields: string) => `edited manually (${fields})`,
+  byHandRemoved: 'deleted manually',
+  unmarked: 'a program or the server removed the marks of clinic-mirror; the name or id identifies the object',
+  repair: 'restored by the next cycle, unless the daily limit is reached',
+  keep: 'kept until the appointment changes',
+  report: 'unchanged until the appointment changes; review required',
+  nothingToRead: 'nothing to read back',
+  week: 'Show in the week',
+};
+
+/** Words of the explanation of an appointment. */
+export const EXPLAIN: Texts<typeof en> = {
+  en,
+  it: {
+    title: 'Perché c’è, o non c’è, nel calendario?',
+    titleOf: (id) => `Appuntamento ${id}`,
+    empty:
+      'Cercare per data, ora, medico, stato o id. La pagina di un appuntamento dice se è nel calendario, da quando e perché.',
+    nobodyKnows:
+      'La clinica non ha alcun appuntamento con questo id, e nessuna destinazione ne ha un evento, una modifica o una sospensione: controllare l’id. Il piano elenca gli id.',
+    inTarget: 'In',
+    notIn: 'Non in',
+    notYetIn: 'Non ancora in',
+    since: 'da',
+    lastWritten: 'ultima scrittura',
+    because: 'perché',
+    readBackAt: 'riletto',
+    comparesAgain: 'il prossimo ciclo confronta di nuovo',
+    noTargetOf: (doctor) => `In nessuna destinazione, perché nessuna mostra l’agenda ${doctor}:`,
+    nothingStored: 'Nessuna destinazione ha dati di questo appuntamento:',
+    othersOfDoctors: (count) =>
+      count === 1
+        ? '1 altra destinazione non è per questo medico.'
+        : `Altre ${count} destinazioni non sono per questo medico.`,
+    othersWithoutData: (count) =>
+      count === 1
+        ? '1 altra destinazione non ha dati di questo appuntamento.'
+        : `Altre ${count} destinazioni non hanno dati di questo appuntamento.`,
+    asJson: 'Come JSON',
+    command: 'Come comando',
+    steps: 'Passi',
+    read: 'Letto dalla clinica',
+    rules: 'Regole',
+    compared: 'Confrontato',
+    written: 'Scritto',
+    readBack: 'Riletto',
+    there: (status, agenda) => `${status}, agenda ${agenda}, inizia`,
+    changedAt: 'cambiato nella clinica',
+    absent: render(DECISIONS.absent, 'it'),
+    unusable: (code, field) => `il dato della clinica non è utilizzabile (${code} in ${field})`,
+    unknown: 'la clinica non ha risposto',
+    lastCycle: 'ultimo ciclo',
+    cycleFailed: (code) => `non è riuscito (${code})`,
+    noCycle: 'ancora nessun ciclo',
+    shown: 'deve esserci',
+    notShown: 'non deve esserci',
+    undecided: 'non deciso',
+    never: 'non ancora',
+    fields: (fields) => `diverso: ${fields}`,
+    waits: 'in attesa',
+    fails: (code, attempts) => `non riuscito ${attempts} volte (${code})`,
+    parked: (code) => `in attesa di una modifica o di un amministratore (${code})`,
+    nextRetry: 'prossimo tentativo',
+    due: 'riprova appena possibile',
+    present: 'da scrivere',
+    notPresent: 'da togliere',
+    notWritten: 'non scritto',
+    notRemoved: 'non tolto',
+    paused: 'in pausa',
+    nextCycle: 'il prossimo ciclo aggiorna l’evento',
+    notUpdatedBy: (policy) => `non aggiornato: politica ${policy}`,
+    notRemovedBy: (policy) => `non tolto: politica ${policy}`,
+    stands: (code) => `la destinazione è ferma (${code})`,
+    held: render(ON_HOLD, 'it'),
+    nothingWritten: 'non è stato scritto nulla',
+    writtenUnknown: 'scritto; l’ora della prima scrittura non è conservata',
+    version: 'versione',
+    revision: 'revisione',
+    named: 'con il nome',
+    starting: 'inizio',
+    history: 'Modifiche dei cicli',
+    updated: 'cambiato',
+    deleted: 'tolto',
+    run: 'ciclo',
+    asWritten: 'come scritto',
+    notSince: 'non riletto da quando è stato scritto',
+    byHandEdited: (fields) => `modificato a mano (${fields})`,
+    byHandRemoved: 'tolto a mano',
+    unmarked: 'un programma o il server ha tolto i contrassegni di clinic-mirror; il nome o l’id identifica l’oggetto',
+    repair: 'ripristinato dal prossimo ciclo, salvo limite giornaliero raggiunto',
+    keep: 'resta finché l’appuntamento cambia',
+    report: 'invariato fino alla modifica dell’appuntamento; da verificare',
+    nothingToRead: 'niente da rileggere',
+    week: 'Mostra nella settimana',
+  },
+};
+
+/** Words for results of a comparison. */
+export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, string>>>> = {
+  en: {
+    none: 'no event exists, and no write is pending',
+    same: 'equal to the last write',
+    newer: 'the time changed in the clinic after the last write',
+    gone: 'the clinic no longer has the appointment, but the event still exists',
+    unread: 'not compared: the present record of the clinic was not read',
+    new: 'never written',
+    differs: 'differs from the last write',
+    removal: 'to be removed',
+  },
+  it: {
+    none: 'nessun evento, nessuna scrittura in attesa',
+    same: 'uguale all’ultima scrittura',
+    newer: 'l’orario è cambiato nella clinica dopo l’ultima scrittura',
+    gone: 'la clinica non ha più l’appuntamento, ma l’evento esiste ancora',
+    unread: 'non confrontato: il dato attuale della clinica non è stato letto',
+    new: 'mai scritto',
+    differs: 'diverso dall’ultima scrittura',
+    removal: 'da togliere',
+  },
+};
+
+/** Returns the name of a rule that excludes appointments. A code without a name is shown unchanged. */
+export function ruleName(rule: string, language: Language): string {
+  const names: Readonly<Record<string, Message>> = DECISIONS;
+  return render(names[rule] ?? rule, language);
+}
