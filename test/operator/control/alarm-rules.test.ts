@@ -8,7 +8,7 @@ import { createMetrics } from '../../../src/operator/control/metrics.ts';
 
 /* Every metric and label that the alarms and the dashboard name is one of the daemon's: an expression over another one never fires. */
 
-const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
+const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
 /** Labels that Prometheus adds to a scrape or a histogram. */
 const ADDED = ['job', 'instance', 'le'];
 const KEYWORDS = new Set([
