@@ -305,7 +305,7 @@ export const FAULTS = {
   'no daemon runs cycles': {
     code: 'no-cycles',
     health: 'action-required',
-    sentence: 'no cycle has finished since then',
+    sentence: 'cycles have stopped: no cycle finishes any more',
     next: 'check that a daemon with the role scheduler and a daemon with the role worker run, and read their logs',
   },
 } as const satisfies Record<string, Fault>;

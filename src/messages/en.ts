@@ -85,8 +85,8 @@ export const EN = {
   'certificate-ended': 'the certificate has expired: no requests are sent to the server',
   'certificate-ending': 'the certificate expires soon',
   'certificate-ending.remedy': 'renew the certificate on the server, and check why automatic renewal failed',
-  'secret-ended': 'the client secret has expired, and every connection of the client with the secret',
-  'secret-ending': 'the client secret expires soon, and every connection of the client with the secret',
+  'secret-ended': 'the client secret has expired, so every connection of the client has expired too',
+  'secret-ending': 'the client secret expires soon, and every connection of the client will expire at the same time',
   'secret-ending.remedy':
     'create a new secret at the vendor, and write the secret and its expiry date into {section} of clinic-mirror.yaml',
   'quota-short': '{share} % of the hourly request budget is used',
@@ -94,7 +94,7 @@ export const EN = {
   'daily-quota-short': '{share} % of the daily request limit of the account is used',
   'daily-quota-short.remedy':
     'buy a higher limit from the vendor, or raise "everyMinutes" of the data that CRMs follow; no changes are lost, but changes are late',
-  'no-cycles': 'no cycle has finished since then',
+  'no-cycles': 'cycles have stopped: no cycle finishes any more',
   'no-cycles.remedy':
     'check that a daemon with the role scheduler and a daemon with the role worker run, and read their logs',
   about: '{cause}: {names}',
@@ -152,7 +152,7 @@ export const EN = {
   'clinic.rule-refused': 'a rule of the clinic refuses the call',
   'clinic.rate-limited': 'the clinic asks to slow down',
   'clinic.unavailable': 'the clinic is not able to answer',
-  'clinic.redirected': 'the clinic sends elsewhere',
+  'clinic.redirected': 'the clinic redirects the call to another URL',
   'clinic.redirected.remedy': 'check the base URL: clinic-mirror does not follow redirects',
   'clinic.call-refused': 'the clinic does not accept the call',
   'clinic.check-parameters': 'check paging.size, maxDays, date format and parameter names in {file}',

@@ -106,7 +106,7 @@ export const IT = {
   'daily-quota-short': 'usato il {share} % del limite giornaliero di richieste dell’account',
   'daily-quota-short.remedy':
     'acquistare dal fornitore un limite più alto, oppure aumentare "everyMinutes" dei dati seguiti dai CRM; nessuna modifica va persa, ma arriva in ritardo',
-  'no-cycles': 'da allora nessun ciclo è terminato',
+  'no-cycles': 'i cicli sono fermi: nessun ciclo termina più',
   'no-cycles.remedy':
     'verificare che siano attivi un servizio con il ruolo scheduler e uno con il ruolo worker, e leggerne i registri',
   about: '{cause}: {names}',
@@ -164,7 +164,7 @@ export const IT = {
   'clinic.rule-refused': 'una regola della clinica rifiuta la chiamata',
   'clinic.rate-limited': 'la clinica chiede di rallentare',
   'clinic.unavailable': 'la clinica non è in grado di rispondere',
-  'clinic.redirected': 'la clinica rimanda altrove',
+  'clinic.redirected': 'la clinica rinvia la chiamata a un altro URL',
   'clinic.redirected.remedy': 'verificare l’URL di base: clinic-mirror non segue i rinvii',
   'clinic.call-refused': 'la clinica non accetta la chiamata',
   'clinic.check-parameters': 'verificare paging.size, maxDays, il formato delle date e i nomi dei parametri in {file}',
