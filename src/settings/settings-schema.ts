@@ -329,7 +329,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     redis: redisSection(secrets),
     dataDirectory: text.optional().meta({
       description:
-        'Directory for files that must survive a loss of Redis: copies of tombstones and opt-outs, the audit log and a marker that detects an old Redis. All daemons and commands of one installation need the same directory. Commands also use the directory to work with the last valid version of a faulty file.',
+        'Directory for files that must survive a loss of Redis: copies of tombstones and opt-outs, the audit log, and a counter that shows whether Redis holds an older copy of the state. All daemons and commands of one installation need the same directory. If a tenant file has faults, the daemon continues with the last valid version, and commands read this version from the directory.',
       examples: ['/var/lib/clinic-mirror'],
     }),
     http,
