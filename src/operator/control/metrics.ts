@@ -75,7 +75,7 @@ export function createMetrics(installation: () => Installation | null, options: 
   });
   const notifications = new Counter({
     name: 'clinic_mirror_notifications_total',
-    help: 'Requests to the receiver of notifications, by result: hint, upkeep (maintenance), opened, handshake; ignored requests: unknown, wrong-secret, unreadable, limited',
+    help: 'Requests to the receiver of notifications, by result: hint (a change), upkeep (a subscription needs a check), opened (first message of a subscription), handshake (the vendor verifies the URL); ignored requests: unknown, wrong-secret, unreadable, limited',
     labelNames: ['connector', 'result'],
     registers: [registry],
   });
