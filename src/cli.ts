@@ -10,7 +10,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interr
 function interrupt(): void {
   interrupted.abort();
   const deadline = setTimeout(() => {
-    process.stderr.write('Ended without waiting any longer: what is under way is taken up again at the next start.\n');
+    process.stderr.write('Exiting before all work is finished: unfinished work continues at the next start.\n');
     process.exit(1);
   }, END_DEADLINE_MS);
   deadline.unref();
