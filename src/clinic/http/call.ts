@@ -9,6 +9,7 @@ import {
   type HttpStream,
   MEBIBYTE,
 } from '../../core/http/client.ts';
+import type { AnswerHeaders } from '../../core/http/headers.ts';
 import { passingWaitMs, retried } from '../../core/http/retry.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { MirrorError } from '../../core/model/errors.ts';
@@ -378,7 +379,7 @@ async function* checked(
 }
 
 /** Returns the reported length, except for an encoded body, whose length is not the file's. */
-function sizeOf(headers: Headers): number | null {
+function sizeOf(headers: AnswerHeaders): number | null {
   const stated = headers.get('content-length');
   return stated === null || headers.has('content-encoding') ? null : Number(stated);
 }

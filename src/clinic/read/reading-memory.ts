@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HttpResponse } from '../../core/http/client.ts';
+import { type AnswerHeaders, answerHeaders } from '../../core/http/headers.ts';
 import type { CacheBudget, Cached } from '../../core/model/cache.ts';
 import { lazily } from '../../core/model/cache.ts';
 import type { Pieces } from '../../core/model/pieces.ts';
@@ -17,7 +18,7 @@ export interface PageMemory<Row> {
   /** Returns the ETag for a conditional request to this URL; null if the page must be read in full. */
   etagOf(url: string): string | null;
   /** Returns the cached page that a "not modified" answer confirms; null if the answer is not credible or the page is no longer cached. */
-  unmodified(url: string, headers: Headers): ReceivedPage<Row> | null;
+  unmodified(url: string, headers: AnswerHeaders): ReceivedPage<Row> | null;
   /**
    * Returns the cached page for an answer with identical bytes, or builds the page with `make`.
    * @param make receives cached stretches of rows; null if no rows are cached
@@ -30,7 +31,7 @@ export interface PageMemory<Row> {
   /** Counts of the cached pages; absent without a cache. */
   readonly counted?: CountedPages;
   /** Allows a conditional request for this URL in the next read. @param headers of the URL's answer */
-  maySkip(url: string, headers: Headers): void;
+  maySkip(url: string, headers: AnswerHeaders): void;
 }
 
 /** Scope of a read. */
@@ -88,7 +89,7 @@ interface CachedAnswer {
   /** Name of the cached page. */
   name: string;
   /** Headers with paging information. */
-  headers: Headers;
+  headers: AnswerHeaders;
 }
 
 /** The last full, unconditional read, and the question and window that later reads repeat. */
@@ -243,7 +244,7 @@ function nothing<Model>(): StoredRows<Model> {
 }
 
 /** Decides whether a "not modified" answer comes from the clinic itself and refers to the requested ETag. */
-function isBelievable(headers: Headers, asked: string): boolean {
+function isBelievable(headers: AnswerHeaders, asked: string): boolean {
   const stated = headers.get('etag');
   return !isFromCache(headers) && (stated === null || isSameEtag(stated, asked));
 }
@@ -278,14 +279,14 @@ const PAGING_HEADERS = ['link', 'content-range', ...COUNT_HEADERS];
  * or if the answer varies by unknown headers (`Vary: *`). `Last-Modified` is not used: its resolution is one second, so a second change
  * within the same second is missed (RFC 9110 section 8.8.2.2), and the removal of a row does not change the newest time of a list.
  */
-export function usableEtag(headers: Headers): string | null {
+export function usableEtag(headers: AnswerHeaders): string | null {
   const etag = headers.get('etag');
   if (etag === null || etag.length > LONGEST_ETAG || !ETAG.test(etag)) return null;
   return isFromCache(headers) || headers.get('vary')?.includes('*') === true ? null : etag;
 }
 
 /** Returns whether an intermediate cache sent the answer. */
-export function isFromCache(headers: Headers): boolean {
+export function isFromCache(headers: AnswerHeaders): boolean {
   return Number(headers.get('age') ?? 0) > 0;
 }
 
@@ -299,8 +300,12 @@ function isSameEtag(one: string, other: string): boolean {
  * @param more additional header names of the profile
  * @param before headers of the cached answer, for values that a "not modified" answer omits
  */
-export function pagingHeadersOf(headers: Headers, more: readonly string[], before?: Headers): Headers {
+export function pagingHeadersOf(
+  headers: AnswerHeaders,
+  more: readonly string[],
+  before?: AnswerHeaders,
+): AnswerHeaders {
   const names = new Set([...PAGING_HEADERS, ...more]);
   const stated = [...names].map((name) => [name, headers.get(name) ?? before?.get(name) ?? null] as const);
-  return new Headers(stated.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+  return answerHeaders(stated.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

@@ -1,5 +1,6 @@
 import { getDomain } from 'tldts';
 import type { HttpResponse } from '../../core/http/client.ts';
+import type { AnswerHeaders } from '../../core/http/headers.ts';
 import { answerTooLarge } from '../../core/http/transport.ts';
 import { MirrorError } from '../../core/model/errors.ts';
 import { storableTag } from '../../core/model/stored-limits.ts';
@@ -97,7 +98,7 @@ export interface DavRequest {
 export interface DavResponse {
   url: URL;
   status: number;
-  headers: Headers;
+  headers: AnswerHeaders;
   body: Body;
 }
 

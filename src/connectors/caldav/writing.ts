@@ -1,3 +1,4 @@
+import { answerHeaders } from '../../core/http/headers.ts';
 import type { MirrorError } from '../../core/model/errors.ts';
 import type { Deletion, Operation, Outcome, Update, Write, WriteEffect } from '../../core/model/operations.ts';
 import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS, recoveredParts } from '../event-content.ts';
@@ -217,7 +218,7 @@ async function put(
   const isAsSent = (content.revision ?? revision) === revision && isSameItem(content.item, item);
   if (!isAsSent) throw unproved(answer);
   const etag: Record<string, string> = there.etag === null ? {} : { etag: there.etag };
-  return { ...answer, status: 204, headers: new Headers(etag) };
+  return { ...answer, status: 204, headers: answerHeaders(Object.entries(etag)) };
 }
 
 async function sendDelete(collection: Collection, url: URL, etag: string | null): Promise<DavResponse> {

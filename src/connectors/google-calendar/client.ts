@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
 import { isHtml, joinedBody } from '../../core/http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../core/http/client.ts';
+import { type AnswerHeaders, answerHeaders } from '../../core/http/headers.ts';
 import { retryAfterMs, serverNow } from '../../core/http/retry.ts';
 import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
 import { afterSpace, MOST_VALUES, OPENING } from '../../core/model/json.ts';
@@ -321,11 +322,9 @@ function* parseBody(text: Buffer, room: Room): Pieces<unknown> {
   return text[from] === OPENING ? CUT_SHORT : undefined;
 }
 
-function headersOf(head: string): Headers {
-  const headers = new Headers();
-  for (const line of head.split(/\r?\n/).slice(1)) {
-    const [name, value] = [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()];
-    if (/^[\w-]+$/.test(name)) headers.append(name, value.replaceAll(/[^\x20-\x7e]/g, ''));
-  }
-  return headers;
+function headersOf(head: string): AnswerHeaders {
+  const lines = head.split(/\r?\n/).slice(1);
+  return answerHeaders(
+    lines.map((line) => [line.slice(0, Math.max(0, line.indexOf(':'))), line.slice(line.indexOf(':') + 1)]),
+  );
 }

@@ -7,6 +7,7 @@ import {
 } from '@microsoft/microsoft-graph-client';
 import { isHtml } from '../../core/http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../core/http/client.ts';
+import { type AnswerHeaders, answerHeaders } from '../../core/http/headers.ts';
 import { retryAfterMs, serverNow } from '../../core/http/retry.ts';
 import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
 import type { Clock } from '../../core/model/time.ts';
@@ -194,12 +195,9 @@ function withLargestWait(answers: (WireResponse | null)[]): (WireResponse | null
   return answers.map((answer) => (answer?.status === 429 ? { ...answer, retryAfterMs: largest } : answer));
 }
 
-function toHeaders(values: Readonly<Record<string, unknown>>): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(values)) {
-    if (/^[\w-]+$/.test(name) && (typeof value === 'string' || typeof value === 'number')) {
-      headers.set(name, String(value).replace(/[^\x20-\x7E]/g, ''));
-    }
-  }
-  return headers;
+function toHeaders(values: Readonly<Record<string, unknown>>): AnswerHeaders {
+  const isStated = (value: unknown) => typeof value === 'string' || typeof value === 'number';
+  return answerHeaders(
+    Object.entries(values).flatMap(([name, value]) => (isStated(value) ? [[name, String(value)] as const] : [])),
+  );
 }

@@ -1,3 +1,4 @@
+import type { AnswerHeaders } from '../../core/http/headers.ts';
 import type { MirrorError } from '../../core/model/errors.ts';
 import {
   authorization,
@@ -139,7 +140,7 @@ export function isFeedRefused(answer: WireResponse): boolean {
 }
 
 /** Returns the body of a response, or the code of a claims challenge if the headers contain one. */
-export function bodyOrChallenge(status: number, headers: Headers, body: unknown): unknown {
+export function bodyOrChallenge(status: number, headers: AnswerHeaders, body: unknown): unknown {
   const isChallenge = status === 401 && /\bclaims\s*=/i.test(headers.get('www-authenticate') ?? '');
   return isChallenge ? { error: { code: CLAIMS_CHALLENGE } } : body;
 }

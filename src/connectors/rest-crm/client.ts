@@ -1,5 +1,6 @@
 import { isHtml } from '../../core/http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../core/http/client.ts';
+import type { AnswerHeaders } from '../../core/http/headers.ts';
 import { MirrorError } from '../../core/model/errors.ts';
 import { MOST_UNSPLIT_VALUES } from '../../core/model/json.ts';
 import { isPathSegment } from '../../core/model/path-segment.ts';
@@ -16,7 +17,7 @@ import type { RestCrmSettings } from './schemas.ts';
 export interface CrmAnswer extends WireResponse {
   isNothing: boolean;
   /** Headers of the response: some show the next page. */
-  headers: Pick<Headers, 'get'>;
+  headers: Pick<AnswerHeaders, 'get'>;
 }
 
 /** Sends calls of a description. */

@@ -1,5 +1,6 @@
 import { isHtml } from '../../core/http/answer.ts';
 import type { HttpResponse } from '../../core/http/client.ts';
+import type { AnswerHeaders } from '../../core/http/headers.ts';
 import { asMirrorError, MirrorError } from '../../core/model/errors.ts';
 import type { Instant } from '../../core/model/time.ts';
 import type { ConnectorContext } from '../connector.ts';
@@ -201,7 +202,7 @@ class Org {
   readonly turns = new Mutex();
 
   /** Stores the usage from `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
-  recordUsage(headers: Headers, now: Instant): void {
+  recordUsage(headers: AnswerHeaders, now: Instant): void {
     const [, used, limit] = /(?:^|[;,\s])api-usage=(\d+)\/(\d+)/.exec(headers.get('sforce-limit-info') ?? '') ?? [];
     if (used !== undefined && Number(limit) > 0) this.#usage = { share: Number(used) / Number(limit), at: now };
   }

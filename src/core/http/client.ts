@@ -5,6 +5,7 @@ import { MirrorError } from '../model/errors.ts';
 import { isModestJson, MOST_VALUES } from '../model/json.ts';
 import { atOnce } from '../model/pieces.ts';
 import { SECOND_MS } from '../model/time.ts';
+import type { AnswerHeaders } from './headers.ts';
 import { type Resolve, wayTo } from './pinned.ts';
 import { ReceivedBytes } from './received-bytes.ts';
 import { retryAfterMs } from './retry.ts';
@@ -57,7 +58,7 @@ export interface HttpRequest {
 /** Fully read answer. Redirects are answers too: the HTTP client does not follow redirects. */
 export interface HttpResponse {
   status: number;
-  headers: Headers;
+  headers: AnswerHeaders;
   body: Buffer;
   /** The body as received, for callers that do not need `body`, which is joined on first access. */
   parts?: ReceivedBytes;
@@ -243,7 +244,7 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
   const { method, url, body: content, upload, signal } = request;
   const reach = request.publicOnly === true ? PUBLIC_REACH : (options.reach ?? OPERATORS_REACH);
   const way = await wayTo(url, reach, options.resolve);
-  const { status, headers, body } = await transmit({
+  const { status, headers, body, whole } = await transmit({
     ...{ method, url, signal },
     headers: { 'user-agent': options.userAgent, ...request.headers },
     ...(content === undefined ? {} : { body: content }),
@@ -256,7 +257,7 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
   return {
     ...{ ...head, body },
     async whole() {
-      return joinedLater(head, new ReceivedBytes(await Array.fromAsync(body)));
+      return joinedLater(head, new ReceivedBytes(await whole()));
     },
   };
 }
@@ -307,8 +308,8 @@ function fetchThrough(
 }
 
 /** The body is already decoded; headers about its coding would mislead a second reader. */
-function withoutCoding(headers: Headers): Headers {
-  const copy = new Headers(headers);
+function withoutCoding(headers: AnswerHeaders): Headers {
+  const copy = new Headers([...headers.keys()].map((name) => [name, headers.get(name) ?? '']));
   copy.delete('content-encoding');
   copy.delete('content-length');
   return copy;

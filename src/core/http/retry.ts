@@ -3,6 +3,7 @@ import pRetry from 'p-retry';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { MirrorError } from '../model/errors.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
+import type { AnswerHeaders } from './headers.ts';
 
 /** Number of attempts and waits between them. */
 interface RetryRules {
@@ -94,7 +95,10 @@ const REFUSALS: ReadonlySet<number> = new Set([403, 420, 429]);
  * header, because the server's clock may be wrong. Zero, past times and invalid values are not waits.
  * @see RFC 9110 section 10.2.3, and https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ in its older and newer forms
  */
-export function retryAfterMs({ status, headers }: Pick<Response, 'status' | 'headers'>, nowMs: number): number | null {
+export function retryAfterMs(
+  { status, headers }: { status: number; headers: AnswerHeaders },
+  nowMs: number,
+): number | null {
   const clocks = [serverNow(headers) ?? nowMs, nowMs];
   for (const [name, unitMs] of WAITS) {
     const wait = waitIn(headers.get(name), unitMs, clocks);
@@ -109,7 +113,7 @@ export function retryAfterMs({ status, headers }: Pick<Response, 'status' | 'hea
 }
 
 /** Returns the server's time from the Date header, or null. */
-export function serverNow(headers: Headers): number | null {
+export function serverNow(headers: AnswerHeaders): number | null {
   return pointInTime(headers.get('date')?.trim() ?? '');
 }
 

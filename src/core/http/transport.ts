@@ -6,6 +6,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw }
 import { type Message, message, type Text } from '../../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type AnswerHeaders, answerHeaders } from './headers.ts';
 
 // An import would also load the code for `fetch` and WebSocket, which node:http exports: 14 MB that are not needed until an answer arrives.
 const http = process.getBuiltinModule('node:http');
@@ -31,9 +32,11 @@ export interface TransportRequest {
 
 interface TransportAnswer {
   status: number;
-  headers: Headers;
-  /** Decompressed stream. The caller must read or cancel the stream. @throws as {@link transmit} */
+  headers: AnswerHeaders;
+  /** Decompressed stream. The caller must read or cancel the stream, or call `whole`. @throws as {@link transmit} */
   body: AsyncIterable<Uint8Array>;
+  /** Reads the whole decompressed body. @throws as {@link transmit} */
+  whole(): Promise<Uint8Array[]>;
 }
 
 /** Methods without changes. */
@@ -102,9 +105,15 @@ class Exchange {
         if (this.#isStale(error)) return this.#send('alone');
         throw error;
       });
-      const headers = headersOf(incoming);
-      const body = this.#body(incoming, headers.get('content-encoding'));
-      return { status: incoming.statusCode ?? 0, headers, body };
+      const headers = answerHeaders(pairsOf(incoming.rawHeaders));
+      const coding = headers.get('content-encoding');
+      return {
+        status: incoming.statusCode ?? 0,
+        headers,
+        body: this.#body(incoming, coding),
+        // Reading a stream by events takes half the time of a loop over it.
+        whole: () => (coding === null ? this.#chunks(incoming) : Array.fromAsync(this.#body(incoming, coding))),
+      };
     } catch (error) {
       this.#stop();
       throw this.#failure(error);
@@ -118,10 +127,24 @@ class Exchange {
     } catch (error) {
       throw this.#failure(error);
     } finally {
-      this.#release();
-      // An answer, such as a refusal, may arrive before the request is fully sent.
-      if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy();
+      this.#end();
     }
+  }
+
+  async #chunks(incoming: IncomingMessage): Promise<Uint8Array[]> {
+    try {
+      return await chunksOf(incoming, this.#request.maxResponseBytes);
+    } catch (error) {
+      throw this.#failure(error);
+    } finally {
+      this.#end();
+    }
+  }
+
+  #end(): void {
+    this.#release();
+    // An answer, such as a refusal, may arrive before the request is fully sent.
+    if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy();
   }
 
   #send(agents: 'kept' | 'alone'): Promise<IncomingMessage> {
@@ -244,6 +267,25 @@ export function stopped(ambiguous: boolean): MirrorError {
   return new MirrorError(message('request-stopped'), { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
 }
 
+/** Returns the chunks of a body without a coding. */
+function chunksOf(incoming: IncomingMessage, mostBytes: number): Promise<Uint8Array[]> {
+  return new Promise((resolve, reject) => {
+    const cut = () => reject(incoming.errored ?? new Error('the connection was closed'));
+    // Its events have passed if the request was stopped before.
+    if (incoming.destroyed) return cut();
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    incoming.on('data', (chunk: Uint8Array) => {
+      size += chunk.length;
+      if (size > mostBytes) incoming.destroy(answerTooLarge());
+      else chunks.push(chunk);
+    });
+    incoming.once('end', () => resolve(chunks));
+    incoming.once('error', reject);
+    incoming.once('close', cut);
+  });
+}
+
 async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of stream) {
@@ -303,10 +345,9 @@ function pour(upload: AsyncIterable<Uint8Array>, outgoing: ClientRequest): void 
   source.pipe(outgoing);
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): Headers {
-  const headers = new Headers();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
-  return headers;
+/** @param raw names and values in turn, as Node receives them */
+function* pairsOf(raw: readonly string[]): Generator<[name: string, value: string]> {
+  for (let at = 0; at + 1 < raw.length; at += 2) yield [raw[at] ?? '', raw[at + 1] ?? ''];
 }
 
 /** Content codings that `unpacked` supports. */

@@ -1,4 +1,5 @@
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
+import { answerHeaders } from '../../core/http/headers.ts';
 import { MirrorError } from '../../core/model/errors.ts';
 import { parseJson } from '../../core/model/json.ts';
 import type { JsonObject } from '../../described-api/paths.ts';
@@ -27,7 +28,7 @@ export function checkSpecification(document: string, profile: ClinicProfile, ans
 
 function rowsOf(answer: string): readonly unknown[] {
   const body = parseJson(answer);
-  const rows = rowsIn({ status: 200, body, headers: new Headers() }, 'appointments')?.rows;
+  const rows = rowsIn({ status: 200, body, headers: answerHeaders([]) }, 'appointments')?.rows;
   if (rows !== undefined) return rows;
   throw new MirrorError(message('record-file-unreadable'), {
     actor: 'settings',

@@ -1,5 +1,6 @@
 import { anySign } from '../../clinic/http/more-rows.ts';
 import { asFlag } from '../../clinic/http/rows.ts';
+import { type AnswerHeaders, answerHeaders } from '../../core/http/headers.ts';
 import { readCount, totalHeader } from '../../described-api/answers.ts';
 import { valueAt } from '../../described-api/paths.ts';
 import { type Envelope, envelopeOf } from './lists.ts';
@@ -10,7 +11,7 @@ export interface Answer {
   status: number;
   /** Parsed JSON; undefined if not JSON. */
   body: unknown;
-  headers: Headers;
+  headers: AnswerHeaders;
 }
 
 /** The records of an answer. */
@@ -44,7 +45,7 @@ const MOST_SIGNS = 5;
 function nextIn(body: unknown, rows: number): string | null {
   const passed: string[] = [];
   while (passed.length < MOST_SIGNS) {
-    const path = anySign({ body, headers: new Headers() }, { rows, pages: 1 }, passed);
+    const path = anySign({ body, headers: answerHeaders([]) }, { rows, pages: 1 }, passed);
     if (path === null) return null;
     const value = valueAt(body, path);
     if (typeof value === 'string' && asFlag(value) === null && !/^\d+$/.test(value)) return path;
