@@ -108,7 +108,7 @@ export const KEY_PROTECTIONS: Readonly<Record<keyof typeof ALL_KEYS, KeyProtecti
     refused("the target's encrypted record contains its digest"),
   ),
   credential: protectedBy(
-    'state/credentials.test.ts',
+    'daemon/credentials.test.ts',
     refused('encrypted under tenant, connection and version'),
     remains('an older token, which the vendor may refuse: then an administrator connects again'),
   ),

@@ -13,14 +13,13 @@ import type { Installation } from '../operator/control/installation.ts';
 import type { ActServices } from '../operator/control/recording.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
-import { readRedis } from '../state/redis-readings.ts';
 import { createNeedless } from '../tenant/needless-jobs.ts';
 import { wakeOther } from '../tenant/wake-others.ts';
 import { openWorkQueues, type WorkQueues } from '../tenant/work-queues.ts';
 import { type ActLines, openActServices } from './acts.ts';
 import { connectionStatuses } from './open-connection.ts';
-
 import { readForecast } from './outlook.ts';
+import { readRedis } from './redis-readings.ts';
 
 import { openStores, type Stores } from './stores.ts';
 import type { Connectors } from './targets.ts';

@@ -17,8 +17,8 @@ import type { ConnectionPause, ConnectionStatus } from '../operator/control/stat
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { BudgetShare } from '../state/budget.ts';
-import type { CredentialStore } from '../state/credentials.ts';
 import type { OpenTenant } from '../tenant/tenant.ts';
+import type { CredentialStore } from './credentials.ts';
 
 /** A tenant's connection with its maintenance. */
 export interface OpenConnection {

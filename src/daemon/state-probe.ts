@@ -6,8 +6,8 @@ import { hostsIn } from '../settings/outbound-checks.ts';
 import { DAMAGED } from '../state/damaged.ts';
 import { proveWrites } from '../state/redis.ts';
 import { requireRights } from '../state/redis-check.ts';
-import { timeOf } from '../state/redis-readings.ts';
 import type { Composition } from './compose.ts';
+import { timeOf } from './redis-readings.ts';
 
 /** Returns the checks of Redis, keys and host names for `doctor`. @param check as `checkRedis`, with a short timeout for interactive use */
 export function stateProbe(

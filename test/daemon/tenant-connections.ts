@@ -1,8 +1,8 @@
 import { createHttpClient } from '../../src/core/http/client.ts';
 import { silentLogger } from '../../src/core/log/logger.ts';
 import { openConnections } from '../../src/daemon/connections.ts';
+import { createCredentialStore } from '../../src/daemon/credentials.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
-import { createCredentialStore } from '../../src/state/credentials.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createSealer } from '../../src/state/sealing.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../../src/core/model/time.ts';
+import { readRedis, timeByRedis, timeOf } from '../../../src/daemon/redis-readings.ts';
 import { withoutFuture } from '../../../src/operator/control/as-of.ts';
 import { status } from '../../../src/operator/control/status.ts';
 import type { TenantStatus } from '../../../src/operator/control/status-schemas.ts';
-import { readRedis, timeByRedis, timeOf } from '../../../src/state/redis-readings.ts';
 import { pullTenant } from '../../../src/tenant/pull.ts';
 import { useRedis } from '../../support/redis.ts';
 import { cycle, NEVER } from '../../tenant/cycle.ts';

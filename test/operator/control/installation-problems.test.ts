@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../../src/core/log/logger.ts';
 import { redisFaultOf, storedError } from '../../../src/core/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/core/model/time.ts';
+import { readRedis, timeOf } from '../../../src/daemon/redis-readings.ts';
 import { acceptLoss } from '../../../src/features/backup/backups.ts';
 import { render } from '../../../src/messages/message.ts';
 import { notConnected } from '../../../src/oauth/errors.ts';
@@ -17,7 +18,6 @@ import { createOperatorServer } from '../../../src/operator/http-server/operator
 import { TENANT_OPERATIONS } from '../../../src/operator/operations/tenants.ts';
 import { keys } from '../../../src/state/keys.ts';
 import { connectRedis, DAEMON_SEEN_LIFE_MS, proveWrites, watchRedis } from '../../../src/state/redis.ts';
-import { readRedis, timeOf } from '../../../src/state/redis-readings.ts';
 import { NOW } from '../../domain/arbitraries.ts';
 import { paced } from '../../support/pace.ts';
 import { useRedis } from '../../support/redis.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { readRedis, timeByRedis, timeOf } from '../../src/state/redis-readings.ts';
+import { readRedis, timeByRedis, timeOf } from '../../src/daemon/redis-readings.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

@@ -1,8 +1,8 @@
 import { storedError } from '../core/model/errors.ts';
 import type { RedisReadings } from '../core/model/state-schemas.ts';
 import type { Clock, Instant } from '../core/model/time.ts';
-import { keys } from './keys.ts';
-import { DAEMON_SEEN_LIFE_MS, proveWrites, type RedisClient, refusalOf, serversOf } from './redis.ts';
+import { keys } from '../state/keys.ts';
+import { DAEMON_SEEN_LIFE_MS, proveWrites, type RedisClient, refusalOf, serversOf } from '../state/redis.ts';
 
 /** Reads the clock of Redis. @throws errors of Redis */
 export async function timeOf(redis: Pick<RedisClient, 'time'>): Promise<Instant> {

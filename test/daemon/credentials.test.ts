@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { type Logger, silentLogger } from '../../src/core/log/logger.ts';
 import type { Credential } from '../../src/core/model/credentials.ts';
-import { createCredentialStore } from '../../src/state/credentials.ts';
+import { createCredentialStore } from '../../src/daemon/credentials.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createAwaitDurable } from '../../src/state/redis.ts';

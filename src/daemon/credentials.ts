@@ -4,10 +4,10 @@ import { MirrorError, redisFaultOf } from '../core/model/errors.ts';
 import { storable } from '../core/model/stored-limits.ts';
 import { SECOND_MS } from '../core/model/time.ts';
 import { message } from '../messages/message.ts';
-import { keys } from './keys.ts';
-import type { AwaitDurable, RedisClient } from './redis.ts';
-import { compareAndSet, fencedScript, type LeaseToken, type LocatedValue } from './script.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+import { keys } from '../state/keys.ts';
+import type { AwaitDurable, RedisClient } from '../state/redis.ts';
+import { compareAndSet, fencedScript, type LeaseToken, type LocatedValue } from '../state/script.ts';
+import { openSealed, type Sealer } from '../state/sealing.ts';
 
 const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
 
