@@ -157,7 +157,7 @@ export const reminderSchema = z.strictObject({
   minimumLeadMinutes: wholeNumber(0, 10_080)
     .default(60)
     .describe(
-      'Minimum minutes between reminder and start. If the appointment was booked or moved later than this limit before the due time, the daemon sends no reminder.',
+      'Minimum minutes between reminder and start. If less than this time passed between the booking or move and the due time, the daemon sends no reminder, because the patient knows the time.',
     ),
   graceMinutes: wholeNumber(1, 1_440)
     .default(120)

@@ -127,14 +127,14 @@ function secretKeys(secrets: SecretSchemas) {
   });
   return z.strictObject({
     identityKey: secrets.key.describe(
-      '32 bytes from which clinic-mirror derives the names of remote events and objects. Never change the key: a new key would write everything a second time.',
+      '32 bytes from which clinic-mirror derives the names of remote events and objects. Never change the key: the daemon refuses another key, because it would write everything a second time.',
     ),
     sealingKeys: z
       .array(sealingKey)
       .min(1)
       .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, issueText(message('settings.key-ids')))
       .describe(
-        'Keys that encrypt tokens and queued content. The first key encrypts; every key decrypts. To rotate, add a new key in first position.',
+        'Keys that encrypt tokens and queued content. The first key encrypts; every key decrypts. To rotate, add a new key as the second one, restart every daemon, and then make it the first, as docs/runbook.md describes.',
       ),
   });
 }
