@@ -10,7 +10,7 @@ import { waitFor } from './wait-for.ts';
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const KEY = Buffer.alloc(32, 1).toString('base64');
 /** What the daemon reports if it did not wait. */
-export const FORCED = 'without waiting any longer';
+export const FORCED = 'before all work is finished';
 
 /** A process of the command line. */
 export interface RunningCli {
