@@ -54,10 +54,17 @@ async function script(...answers: (string | null)[]) {
 const CLOSED = '<closed>';
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
-async function ask(url: string, changes: Partial<TransportRequest> = {}) {
+/** How a caller reads an answer. */
+type Reading = 'stream' | 'whole';
+type Answer = Awaited<ReturnType<typeof transmit>>;
+
+const chunksOf = ({ body, whole }: Answer, reading: Reading) => (reading === 'whole' ? whole() : Array.fromAsync(body));
+
+async function ask(url: string, changes: Partial<TransportRequest> = {}, reading: Reading = 'stream') {
   const limits = { signal: NEVER, timeoutMs: paced(5_000), maxResponseBytes: 1_000_000 };
-  const { status, headers, body } = await transmit({ method: 'GET', url, headers: {}, ...limits, ...changes });
-  return { status, headers, text: Buffer.concat(await Array.fromAsync(body)).toString() };
+  const answer = await transmit({ method: 'GET', url, headers: {}, ...limits, ...changes });
+  const text = Buffer.concat(await chunksOf(answer, reading)).toString();
+  return { status: answer.status, headers: answer.headers, text };
 }
 
 async function failure(answer: Promise<unknown>): Promise<MirrorError> {
@@ -140,7 +147,8 @@ describe('a request that meets a kept connection in its end', () => {
   });
 });
 
-describe('a body', () => {
+describe.each<Reading>(['stream', 'whole'])('a body, read as a %s,', (reading) => {
+  const read = (url: string, changes: Partial<TransportRequest> = {}) => ask(url, changes, reading);
   const packed = (coding: string, body: Uint8Array) =>
     serve((_, outgoing) => outgoing.writeHead(200, { 'content-encoding': coding }).end(body));
 
@@ -154,25 +162,42 @@ describe('a body', () => {
     ['identity', Buffer.from(NAME)],
     ['compress', Buffer.from(NAME)],
   ])('compressed as %s is decompressed, or returned unchanged if the coding is unknown', async (coding, body) => {
-    const answer = await ask(await packed(coding, body));
+    const answer = await read(await packed(coding, body));
     expect([answer.text, answer.headers.get('content-encoding')]).toEqual([NAME, coding]);
   });
 
   test.each([200, 204, 304])('that is empty is returned as empty, whatever its coding (%i)', async (status) => {
     const url = await serve((_, outgoing) => outgoing.writeHead(status, { 'content-encoding': 'gzip' }).end());
-    expect(await ask(url)).toMatchObject({ status, text: '' });
+    expect(await read(url)).toMatchObject({ status, text: '' });
   });
 
   test('without content is returned at once if the method has none', async () => {
     const url = await serve((_, outgoing) =>
       outgoing.writeHead(200, { 'content-encoding': 'gzip', 'content-length': '99' }).end(),
     );
-    expect(await ask(url, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+    expect(await read(url, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
   });
 
   test('is no larger than allowed once it is unpacked', async () => {
     const url = await packed('gzip', gzipSync(Buffer.alloc(50_000_000)));
-    expect(await failure(ask(url))).toMatchObject({ actor: 'contract', code: 'answer-too-large' });
+    expect(await failure(read(url))).toMatchObject({ actor: 'contract', code: 'answer-too-large' });
+  });
+
+  test('is no larger than allowed without a coding, and ends its connection', async () => {
+    let isClosed = false;
+    const url = await serve((incoming, outgoing) => {
+      incoming.socket.on('close', () => {
+        isClosed = true;
+      });
+      outgoing.end(Buffer.alloc(5_000_000));
+    });
+    expect(await failure(read(url))).toMatchObject({ actor: 'contract', code: 'answer-too-large' });
+    await waitFor(() => isClosed, { what: 'the end of the connection' });
+  });
+
+  test('that never ends is ended by the time limit', async () => {
+    const url = await serve((_, outgoing) => outgoing.writeHead(200, { 'content-length': 99 }).write(NAME));
+    expect(await failure(read(url, { timeoutMs: 100 }))).toMatchObject({ actor: 'remote', code: 'timeout' });
   });
 
   const cut = (text: string) => `HTTP/1.1 200 OK\r\n${text}${CLOSED}`;
@@ -184,7 +209,7 @@ describe('a body', () => {
     ['in its head', cut('content-length: ')],
   ])('%s that breaks off is an error, never a short answer', async (_, answer) => {
     const { url } = await script(answer);
-    const error = await failure(ask(url));
+    const error = await failure(read(url));
     expect(error).toMatchObject({ actor: 'remote', code: 'connection-failed' });
     expect(error.message).not.toContain(NAME);
     expect(error.message).toBe(`the connection failed: ${new URL(url).host}`);
@@ -196,17 +221,21 @@ describe('a body', () => {
       outgoing.writeHead(200, { 'content-encoding': 'gzip', connection: 'close' });
       outgoing.end(gzipSync(NAME.repeat(100)).subarray(0, -10));
     });
-    expect(await failure(ask(url))).toMatchObject({ code: 'connection-failed' });
+    expect(await failure(read(url))).toMatchObject({ code: 'connection-failed' });
   });
 
-  test('that lies here unread when the request is stopped is not passed off as empty', async () => {
-    const { url } = await script(OK);
-    const stop = new AbortController();
-    const limits = { timeoutMs: paced(5_000), maxResponseBytes: 10 };
-    const { body } = await transmit({ method: 'GET', url, headers: {}, signal: stop.signal, ...limits });
-    stop.abort();
-    expect(await failure(Array.fromAsync(body))).toMatchObject({ code: 'aborted' });
-  });
+  test.each(['at once', 'later'])(
+    'that lies here unread when the request is stopped, and is read %s, is not empty',
+    async (when) => {
+      const { url, closed } = await script(OK);
+      const stop = new AbortController();
+      const limits = { timeoutMs: paced(5_000), maxResponseBytes: 10 };
+      const answer = await transmit({ method: 'GET', url, headers: {}, signal: stop.signal, ...limits });
+      stop.abort();
+      if (when === 'later') await waitFor(() => closed() === 1, { what: 'the end of the connection' });
+      expect(await failure(chunksOf(answer, reading))).toMatchObject({ code: 'aborted' });
+    },
+  );
 });
 
 describe('a request that is stopped', () => {
